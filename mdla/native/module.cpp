@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The extension mdla._native: one binding function per floor.
+#include <nanobind/nanobind.h>
+
+namespace mdla {
+void bind_core(nanobind::module_& m);
+}
+
+NB_MODULE(_native, m) {
+  m.doc() = "Kernels of mdla on planes (parts, limbs, *shape); use the Python functions instead.";
+  mdla::bind_core(m);
+}
