@@ -3,6 +3,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "dispatch.hpp"
 #include "ndarray_views.hpp"
 #include "probes.hpp"
@@ -12,82 +15,99 @@
 namespace mdla {
 namespace {
 
-template <class R>
-void bind_elementwise(const std::string& name, out_array<R> out,
-                      std::vector<in_array<R>> operands) {
-  const planes_view<R> o = view_of<R>(out, "out");
-  std::vector<planes_view<R>> views;
-  for (const auto& a : operands) {
-    views.push_back(view_of<R>(a, name.c_str()));
-    require_shape(views.back(), o.shape, name.c_str());
-    if (views.back().limbs != o.limbs && views.back().limbs != 1)
-      throw nb::value_error("elementwise: operands need as many limbs as the result, or one");
+// Calls f with a value of the element type that the buffer holds.
+template <class F>
+void for_type_of(const buffer& b, F f) {
+  if (b.holds<double>()) {
+    f(double());
+  } else if (b.holds<float>()) {
+    f(float());
+  } else {
+    throw nb::type_error("planes must be float64 or float32");
   }
-  nb::gil_scoped_release release;
-  elementwise<R>(name, o, std::move(views));
 }
 
-template <class R>
-void bind_compare(nb::ndarray<int8_t, nb::numpy, nb::device::cpu, nb::c_contig> sign, in_array<R> a,
-                  in_array<R> b) {
-  const planes_view<R> x = view_of<R>(a, "compare"), y = view_of<R>(b, "compare");
-  require_shape(x, y.shape, "compare");
-  if (x.parts != 1 || y.parts != 1 || (long long)sign.size() != x.size())
-    throw nb::value_error("compare: real operands and a result of their size are needed");
-  nb::gil_scoped_release release;
-  compare_signs<R>((signed char*)sign.data(), x, y);
+void bind_elementwise(const std::string& name, nb::handle out, nb::args operands) {
+  const buffer o(out, true, "out");
+  if (operands.size() > 3) bad_argument(name.c_str(), "at most three operands are possible");
+  std::optional<buffer> arguments[3];
+  int count = 0;
+  for (nb::handle a : operands) arguments[count++].emplace(a, false, name.c_str());
+  for_type_of(o, [&](auto r) {
+    using R = decltype(r);
+    const planes_view<R> to = result_view_of<R>(o, "out");
+    std::vector<planes_view<R>> views;
+    views.reserve(3);
+    for (int i = 0; i < count; ++i) {
+      views.push_back(view_of<R>(*arguments[i], name.c_str()));
+      require_shape(views.back(), to.shape, name.c_str());
+      if (views.back().limbs != to.limbs && views.back().limbs != 1)
+        bad_argument(name.c_str(), "operands need as many limbs as the result, or one");
+    }
+    nb::gil_scoped_release release;
+    elementwise<R>(name, to, std::move(views));
+  });
+}
+
+void bind_compare(nb::handle sign, nb::handle a, nb::handle b) {
+  const buffer s(sign, true, "compare"), p(a, false, "compare"), q(b, false, "compare");
+  for_type_of(p, [&](auto r) {
+    using R = decltype(r);
+    const planes_view<R> x = view_of<R>(p, "compare"), y = view_of<R>(q, "compare");
+    require_shape(x, y.shape, "compare");
+    if (x.parts != 1 || y.parts != 1) bad_argument("compare", "real operands are needed");
+    if (!s.holds<signed char>() || !s.is_contiguous() || s.size() != x.size())
+      bad_argument("compare", "the result must be contiguous int8 of the operands' size");
+    nb::gil_scoped_release release;
+    compare_signs<R>(s.data<signed char>(), x, y);
+  });
 }
 
 template <class R>
 void check_reduction(const planes_view<R>& out, const planes_view<R>& a, const char* name) {
   if (a.shape.size() != 2 || out.shape.size() != 1 || out.shape[0] != a.shape[0])
-    throw nb::value_error(
-        (std::string(name) + ": operands (c, N, M, K) and a result (c, N, M) are needed").c_str());
-  if (out.parts < a.parts || out.limbs < a.limbs)
-    throw nb::value_error((std::string(name) + ": the result is too narrow").c_str());
+    bad_argument(name, "operands (c, N, M, K) and a result (c, N, M) are needed");
+  if (out.parts < a.parts || out.limbs < a.limbs) bad_argument(name, "the result is too narrow");
 }
 
-template <class R>
-void bind_sum(out_array<R> out, in_array<R> a) {
-  const planes_view<R> o = view_of<R>(out, "sum"), x = view_of<R>(a, "sum");
-  check_reduction(o, x, "sum");
-  if (o.parts != x.parts) throw nb::value_error("sum: parts of operand and result differ");
-  nb::gil_scoped_release release;
-  sum<R>(o, x);
+void bind_sum(nb::handle out, nb::handle a) {
+  const buffer o(out, true, "sum"), p(a, false, "sum");
+  for_type_of(o, [&](auto r) {
+    using R = decltype(r);
+    const planes_view<R> to = result_view_of<R>(o, "sum"), x = view_of<R>(p, "sum");
+    check_reduction(to, x, "sum");
+    if (to.parts != x.parts) bad_argument("sum", "parts of operand and result differ");
+    nb::gil_scoped_release release;
+    sum<R>(to, x);
+  });
 }
 
-template <class R>
-void bind_dot(out_array<R> out, in_array<R> a, in_array<R> b) {
-  const planes_view<R> o = view_of<R>(out, "dot"), x = view_of<R>(a, "dot"),
-                       y = view_of<R>(b, "dot");
-  check_reduction(o, x, "dot");
-  check_reduction(o, y, "dot");
-  require_shape(x, y.shape, "dot");
-  if (o.parts != std::max(x.parts, y.parts))
-    throw nb::value_error("dot: parts of operands and result differ");
-  nb::gil_scoped_release release;
-  dot<R>(o, x, y);
+void bind_dot(nb::handle out, nb::handle a, nb::handle b) {
+  const buffer o(out, true, "dot"), p(a, false, "dot"), q(b, false, "dot");
+  for_type_of(o, [&](auto r) {
+    using R = decltype(r);
+    const planes_view<R> to = result_view_of<R>(o, "dot");
+    const planes_view<R> x = view_of<R>(p, "dot"), y = view_of<R>(q, "dot");
+    check_reduction(to, x, "dot");
+    check_reduction(to, y, "dot");
+    require_shape(x, y.shape, "dot");
+    if (to.parts != std::max(x.parts, y.parts))
+      bad_argument("dot", "parts of operands and result differ");
+    nb::gil_scoped_release release;
+    dot<R>(to, x, y);
+  });
 }
 
-template <class R>
-void bind_normalize(out_array<R> out, in_array<R> a) {
-  const planes_view<R> o = view_of<R>(out, "normalize"), x = view_of<R>(a, "normalize");
-  require_shape(x, o.shape, "normalize");
-  if (o.parts != x.parts) throw nb::value_error("normalize: parts of operand and result differ");
-  nb::gil_scoped_release release;
-  normalize<R>(o, x);
-}
-
-template <class R>
-void bind_for(nb::module_& m) {
-  m.def("elementwise", &bind_elementwise<R>, nb::arg("name"), nb::arg("out").noconvert(),
-        nb::arg("operands").noconvert());
-  m.def("compare_signs", &bind_compare<R>, nb::arg("sign").noconvert(), nb::arg("a").noconvert(),
-        nb::arg("b").noconvert());
-  m.def("sum", &bind_sum<R>, nb::arg("out").noconvert(), nb::arg("a").noconvert());
-  m.def("dot", &bind_dot<R>, nb::arg("out").noconvert(), nb::arg("a").noconvert(),
-        nb::arg("b").noconvert());
-  m.def("normalize", &bind_normalize<R>, nb::arg("out").noconvert(), nb::arg("a").noconvert());
+void bind_normalize(nb::handle out, nb::handle a) {
+  const buffer o(out, true, "normalize"), p(a, false, "normalize");
+  for_type_of(o, [&](auto r) {
+    using R = decltype(r);
+    const planes_view<R> to = result_view_of<R>(o, "normalize"), x = view_of<R>(p, "normalize");
+    require_shape(x, to.shape, "normalize");
+    if (to.parts != x.parts) bad_argument("normalize", "parts of operand and result differ");
+    nb::gil_scoped_release release;
+    normalize<R>(to, x);
+  });
 }
 
 void set_level(const std::string& name) {
@@ -115,8 +135,11 @@ void bind_core(nb::module_& m) {
           PyErr_SetString(PyExc_ValueError, e.text.c_str());
         }
       });
-  bind_for<double>(m);
-  bind_for<float>(m);
+  m.def("elementwise", &bind_elementwise, nb::arg("name"), nb::arg("out"), nb::arg("operands"));
+  m.def("compare_signs", &bind_compare, nb::arg("sign"), nb::arg("a"), nb::arg("b"));
+  m.def("sum", &bind_sum, nb::arg("out"), nb::arg("a"));
+  m.def("dot", &bind_dot, nb::arg("out"), nb::arg("a"), nb::arg("b"));
+  m.def("normalize", &bind_normalize, nb::arg("out"), nb::arg("a"));
   m.def("get_num_threads", &num_threads);
   m.def("set_num_threads", &set_num_threads, nb::arg("n"));
   m.def("level", [] { return std::string(level_name(active_level())); });

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "threads.hpp"
 
@@ -24,7 +23,7 @@ class reader {
   // Numbers start .. start + n in C order of one part, with `limbs` limbs (missing ones zero).
   operand<R> block(int part, size start, size n) {
     const R* base = view_.p + part * view_.part_stride;
-    const int last = (int)view_.shape.size() - 1;
+    const int last = view_.shape.size() - 1;
     const size inner = view_.shape[last], inner_stride = view_.strides[last];
     const size column = start % inner;
     if (view_.limbs == limbs_ && column + n <= inner && (inner_stride == 1 || inner_stride == 0)) {
@@ -50,7 +49,7 @@ class reader {
 
   void gather(const R* base, size start, size n) {
     buffer_.assign((std::size_t)(limbs_ * n), R(0));
-    const int last = (int)view_.shape.size() - 1;
+    const int last = view_.shape.size() - 1;
     const size inner = view_.shape[last], stride = view_.strides[last];
     const int copied = std::min(limbs_, view_.limbs);
     for (size done = 0; done < n;) {
@@ -248,33 +247,36 @@ void complex_sqrt(block<R> z, operand<R> a, operand<R> b) {
   }
 }
 
+enum class operation { add, sub, mul, div, fma, sqrt, abs, neg };
+
+struct named_operation {
+  const char* name;
+  operation op;
+  std::size_t operands;
+};
+constexpr named_operation operations[] = {
+    {"add", operation::add, 2}, {"sub", operation::sub, 2},   {"mul", operation::mul, 2},
+    {"div", operation::div, 2}, {"fma", operation::fma, 3},   {"sqrt", operation::sqrt, 1},
+    {"abs", operation::abs, 1}, {"neg", operation::neg, 1},
+};
+
+operation find_operation(const std::string& name, std::size_t operands) {
+  for (const auto& o : operations)
+    if (name == o.name && operands == o.operands) return o.op;
+  throw bad_operands{"no elementwise operation '" + name + "' of " + std::to_string(operands) +
+                     " operands"};
+}
+
 template <class R>
 class evaluation {
  public:
-  evaluation(const std::string& name, planes_view<R> out, std::vector<planes_view<R>> operands)
-      : name_(name), out_(out), views_(std::move(operands)) {
-    std::vector<planes_view<R>*> all{&out_};
-    for (auto& v : views_) all.push_back(&v);
-    coalesce(all);
-    ops_ = vector_ops_for<R>(out_.limbs);
-    if (!ops_)
-      throw bad_operands{"no arithmetic for " + std::to_string(out_.limbs) + " limbs"};
-    const int complex_input = std::any_of(views_.begin(), views_.end(),
-                                          [](const auto& v) { return v.parts == 2; });
-    static const struct {
-      const char* name;
-      std::size_t operands;
-    } known[] = {{"add", 2}, {"sub", 2},  {"mul", 2}, {"div", 2},
-                 {"fma", 3}, {"sqrt", 1}, {"abs", 1}, {"neg", 1}};
-    for (const auto& k : known)
-      if (name == k.name && views_.size() == k.operands) {
-        const int parts = complex_input && name != "abs" ? 2 : 1;
-        if (parts != out_.parts) throw bad_operands{name + ": result has the wrong parts"};
-        complex_ = complex_input != 0;
-        return;
-      }
-    throw bad_operands{"no elementwise operation '" + name + "' of " +
-                       std::to_string(views_.size()) + " operands"};
+  evaluation(operation op, planes_view<R> out, std::vector<planes_view<R>> operands)
+      : op_(op), out_(out), views_(std::move(operands)), ops_(vector_ops_for<R>(out_.limbs)) {
+    if (!ops_) throw bad_operands{"no arithmetic for " + std::to_string(out_.limbs) + " limbs"};
+    coalesce<R>({&out_}, views_.data(), (int)views_.size());
+    for (const auto& v : views_) complex_ = complex_ || v.parts == 2;
+    if (out_.parts != (complex_ && op_ != operation::abs ? 2 : 1))
+      throw bad_operands{"the result has the wrong number of parts"};
   }
 
   void run() {
@@ -286,18 +288,17 @@ class evaluation {
     const size per_row = by_rows ? (inner + length - 1) / length : 1;
     const size rows = by_rows ? total / inner : 1;
     const size blocks = by_rows ? rows * per_row : (total + length - 1) / length;
-    const double work = (double)total * out_.limbs * out_.limbs;
-#pragma omp parallel num_threads(threads_for(work, 2e5)) if (threads_for(work, 2e5) > 1)
-    {
+    const auto run_blocks = [&](size first, size last) {
       std::vector<reader<R>> readers;
+      readers.reserve(views_.size());
       for (const auto& v : views_) readers.emplace_back(v, out_.limbs);
-#pragma omp for schedule(static)
-      for (size b = 0; b < blocks; ++b) {
+      for (size b = first; b < last; ++b) {
         const size start = by_rows ? (b / per_row) * inner + (b % per_row) * length : b * length;
         const size end = by_rows ? (b / per_row + 1) * inner : total;
         one_block(readers, start, std::min(length, end - start));
       }
-    }
+    };
+    parallel_for(blocks, threads_for((double)total * out_.limbs * out_.limbs, 2e5), run_blocks);
   }
 
  private:
@@ -309,7 +310,7 @@ class evaluation {
     const result<R> re = destination(0, start);
     if (!complex_) {
       std::vector<operand<R>> a;
-      if ((name_ == "add" || name_ == "mul") && lane_block(x, re, start, n)) return;
+      if ((op_ == operation::add || op_ == operation::mul) && lane_block(x, re, start, n)) return;
       for (auto& r : x) a.push_back(r.block(0, start, n));
       real(n, re, a);
       return;
@@ -336,41 +337,41 @@ class evaluation {
     const int lane = x[0].limbs() == 1 ? 0 : 1;
     reader<R> one(views_[(std::size_t)lane], 1);
     const operand<R> a = x[(std::size_t)(1 - lane)].block(0, start, n), b = one.block(0, start, n);
-    (name_ == "add" ? ops_->add_lane : ops_->mul_lane)(n, re, a, b);
+    (op_ == operation::add ? ops_->add_lane : ops_->mul_lane)(n, re, a, b);
     return true;
   }
 
   void real(size n, result<R> out, const std::vector<operand<R>>& a) const {
-    if (name_ == "add") return ops_->add(n, out, a[0], a[1]);
-    if (name_ == "sub") return ops_->sub(n, out, a[0], a[1]);
-    if (name_ == "mul") return ops_->mul(n, out, a[0], a[1]);
-    if (name_ == "div") return ops_->div(n, out, a[0], a[1]);
-    if (name_ == "fma") return ops_->fma(n, out, a[0], a[1], a[2]);
-    if (name_ == "sqrt") return ops_->sqrt(n, out, a[0]);
-    if (name_ == "abs") return absolute(n, ops_->limbs, out, a[0]);
+    if (op_ == operation::add) return ops_->add(n, out, a[0], a[1]);
+    if (op_ == operation::sub) return ops_->sub(n, out, a[0], a[1]);
+    if (op_ == operation::mul) return ops_->mul(n, out, a[0], a[1]);
+    if (op_ == operation::div) return ops_->div(n, out, a[0], a[1]);
+    if (op_ == operation::fma) return ops_->fma(n, out, a[0], a[1], a[2]);
+    if (op_ == operation::sqrt) return ops_->sqrt(n, out, a[0]);
+    if (op_ == operation::abs) return absolute(n, ops_->limbs, out, a[0]);
     negate(n, ops_->limbs, out, a[0]);
   }
 
   void complex(size n, result<R> re, size start, const std::vector<reader<R>>& x,
                const std::vector<operand<R>>& a, const std::vector<operand<R>>& b) const {
-    if (name_ == "abs") return complex_abs(*ops_, n, re, a[0], b[0]);
+    if (op_ == operation::abs) return complex_abs(*ops_, n, re, a[0], b[0]);
     const result<R> im = destination(1, start);
     const block<R> z{*ops_, n, re, im};
-    if (name_ == "add" || name_ == "sub" || name_ == "neg") {
+    if (op_ == operation::add || op_ == operation::sub || op_ == operation::neg) {
       real(n, re, a);
       real(n, im, b);
-    } else if (name_ == "mul" && x[0].parts() != x[1].parts()) {
+    } else if (op_ == operation::mul && x[0].parts() != x[1].parts()) {
       const std::size_t real_one = x[0].parts() == 1 ? 0 : 1;
       ops_->mul(n, re, a[1 - real_one], a[real_one]);
       ops_->mul(n, im, b[1 - real_one], a[real_one]);
-    } else if (name_ == "mul") {
+    } else if (op_ == operation::mul) {
       complex_mul(z, a[0], b[0], a[1], b[1]);
-    } else if (name_ == "div" && x[1].parts() == 1) {
+    } else if (op_ == operation::div && x[1].parts() == 1) {
       ops_->div(n, re, a[0], a[1]);
       ops_->div(n, im, b[0], a[1]);
-    } else if (name_ == "div") {
+    } else if (op_ == operation::div) {
       complex_div(z, a[0], b[0], a[1], b[1]);
-    } else if (name_ == "sqrt") {
+    } else if (op_ == operation::sqrt) {
       complex_sqrt(z, a[0], b[0]);
     } else {
       // fma: each part two fused steps
@@ -383,7 +384,7 @@ class evaluation {
     }
   }
 
-  std::string name_;
+  operation op_;
   planes_view<R> out_;
   std::vector<planes_view<R>> views_;
   const vector_ops<R>* ops_ = nullptr;
@@ -433,7 +434,8 @@ void normalize_one(std::vector<R>& w, int limbs, R* out, size plane) {
 template <class R>
 void elementwise(const std::string& name, planes_view<R> out,
                  std::vector<planes_view<R>> operands) {
-  evaluation<R>(name, out, std::move(operands)).run();
+  const operation op = find_operation(name, operands.size());
+  evaluation<R>(op, out, std::move(operands)).run();
 }
 
 template <class R>

@@ -144,12 +144,10 @@ void reduce(planes_view<R> out, const terms<R>& t) {
   std::vector<R> level((std::size_t)(tiles > 1 ? parts * ops.limbs * tiles * M : 0));
   const double work = (double)M * (double)K * ops.limbs * ops.limbs;
   const int threads = threads_for(work, 2e5);
-#pragma omp parallel num_threads(threads) if (threads > 1)
-  {
+  parallel_for(groups * tiles, threads, [&](size first, size last) {
     row_source<R> rows(t);
     std::vector<R> memory;
-#pragma omp for schedule(static)
-    for (size job = 0; job < groups * tiles; ++job) {
+    for (size job = first; job < last; ++job) {
       const size m0 = job / tiles * width, nm = std::min(width, M - m0), i = job % tiles;
       std::vector<result<R>> to;
       for (int part = 0; part < parts; ++part) {
@@ -162,7 +160,7 @@ void reduce(planes_view<R> out, const terms<R>& t) {
       }
       reduce_tile(rows, ops, parts, i * tile, std::min(K, (i + 1) * tile), m0, nm, to, memory);
     }
-  }
+  });
   if (tiles > 1) {
     planes_view<R> next;
     next.p = level.data();

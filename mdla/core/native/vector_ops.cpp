@@ -10,6 +10,9 @@ namespace {
 
 using size = long long;
 
+// The operation of a loop must live in registers with it.
+#define MDLA_LAMBDA __attribute__((always_inline))
+
 // A repeated operand is copied once into a pack of equal lanes, so that loops only ever load.
 template <class R, int N>
 struct source {
@@ -60,16 +63,20 @@ MDLA_INLINE void store_part(result<R> out, size i, int n, const expansion<simd<R
   }
 }
 
+// The tail is rare and kept out of the loop's way.
+template <class R, int N, class Op, class... Sources>
+__attribute__((noinline)) void map_rest(size i, int rest, result<R> out, Op op,
+                                        const Sources&... x) {
+  store_part<R, N>(out, i, rest, op(x.load_part(i, rest)...));
+}
+
 // out = op(sources...), a pack at a time.
 template <class R, int N, class Op, class... Sources>
 MDLA_INLINE void map(size n, result<R> out, Op op, const Sources&... x) {
   constexpr int W = width_v<simd<R>>;
   size i = 0;
   for (; i + W <= n; i += W) store<R, N>(out, i, op(x.load(i)...));
-  if (i < n) {
-    const int rest = (int)(n - i);
-    store_part<R, N>(out, i, rest, op(x.load_part(i, rest)...));
-  }
+  if (i < n) map_rest<R, N>(i, (int)(n - i), out, op, x...);
 }
 
 template <class R, int N>
@@ -79,40 +86,40 @@ struct kernels {
   using in = source<R, N>;
 
   static void add(size n, result<R> out, operand<R> a, operand<R> b) {
-    map<R, N>(n, out, [](const X& x, const X& y) { return mdla::add(x, y); }, in(a), in(b));
+    map<R, N>(n, out, [](const X& x, const X& y) MDLA_LAMBDA { return mdla::add(x, y); }, in(a), in(b));
   }
   static void sub(size n, result<R> out, operand<R> a, operand<R> b) {
-    map<R, N>(n, out, [](const X& x, const X& y) { return mdla::sub(x, y); }, in(a), in(b));
+    map<R, N>(n, out, [](const X& x, const X& y) MDLA_LAMBDA { return mdla::sub(x, y); }, in(a), in(b));
   }
   static void mul(size n, result<R> out, operand<R> a, operand<R> b) {
-    map<R, N>(n, out, [](const X& x, const X& y) { return mdla::mul(x, y); }, in(a), in(b));
+    map<R, N>(n, out, [](const X& x, const X& y) MDLA_LAMBDA { return mdla::mul(x, y); }, in(a), in(b));
   }
   static void div(size n, result<R> out, operand<R> a, operand<R> b) {
-    map<R, N>(n, out, [](const X& x, const X& y) { return mdla::div(x, y); }, in(a), in(b));
+    map<R, N>(n, out, [](const X& x, const X& y) MDLA_LAMBDA { return mdla::div(x, y); }, in(a), in(b));
   }
   static void add_lane(size n, result<R> out, operand<R> a, operand<R> b) {
-    map<R, N>(n, out, [](const X& x, const X1& y) { return mdla::add(x, y.limb[0]); }, in(a),
+    map<R, N>(n, out, [](const X& x, const X1& y) MDLA_LAMBDA { return mdla::add(x, y.limb[0]); }, in(a),
               source<R, 1>(b));
   }
   static void mul_lane(size n, result<R> out, operand<R> a, operand<R> b) {
-    map<R, N>(n, out, [](const X& x, const X1& y) { return mdla::mul(x, y.limb[0]); }, in(a),
+    map<R, N>(n, out, [](const X& x, const X1& y) MDLA_LAMBDA { return mdla::mul(x, y.limb[0]); }, in(a),
               source<R, 1>(b));
   }
   static void mul_add(size n, result<R> out, operand<R> a, operand<R> b, operand<R> c) {
     map<R, N>(
-        n, out, [](const X& x, const X& y, const X& z) { return mdla::add(z, mdla::mul(x, y)); },
+        n, out, [](const X& x, const X& y, const X& z) MDLA_LAMBDA { return mdla::add(z, mdla::mul(x, y)); },
         in(a), in(b), in(c));
   }
   static void mul_sub(size n, result<R> out, operand<R> a, operand<R> b, operand<R> c) {
     map<R, N>(
-        n, out, [](const X& x, const X& y, const X& z) { return mdla::sub(z, mdla::mul(x, y)); },
+        n, out, [](const X& x, const X& y, const X& z) MDLA_LAMBDA { return mdla::sub(z, mdla::mul(x, y)); },
         in(a), in(b), in(c));
   }
   // Scalar lanes beyond 4 limbs: rare, and the 2 N limb code would be large.
   static void fma(size n, result<R> out, operand<R> a, operand<R> b, operand<R> c) {
     if constexpr (N <= 4) {
       map<R, N>(
-          n, out, [](const X& x, const X& y, const X& z) { return mdla::fma(x, y, z); }, in(a),
+          n, out, [](const X& x, const X& y, const X& z) MDLA_LAMBDA { return mdla::fma(x, y, z); }, in(a),
           in(b), in(c));
     } else {
       for (size i = 0; i < n; ++i) {
@@ -128,7 +135,7 @@ struct kernels {
     }
   }
   static void sqrt(size n, result<R> out, operand<R> a) {
-    map<R, N>(n, out, [](const X& x) { return mdla::sqrt(x); }, in(a));
+    map<R, N>(n, out, [](const X& x) MDLA_LAMBDA { return mdla::sqrt(x); }, in(a));
   }
   static void compare(size n, signed char* out, operand<R> a, operand<R> b) {
     constexpr int W = width_v<simd<R>>;
