@@ -30,7 +30,8 @@ template <class T, int N>
 MDLA_INLINE T compare(const expansion<T, N>& x, const expansion<T, N>& y) {
   const T lead = x.limb[0] - y.limb[0];
   const T difference = add_finite(x, neg(y)).limb[0];
-  // inf - inf is nan although equal; any other non-finite difference is settled by the leading limb.
+  // inf - inf is nan although equal; any other non-finite difference is settled by the leading
+  // limb.
   const T zero = splat<T>(0);
   return select(eq(x.limb[0], y.limb[0]) & is_not_finite(lead), zero,
                 select(is_not_finite(lead), lead, difference));

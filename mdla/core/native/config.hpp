@@ -9,11 +9,13 @@
 #define MDLA_DEVICE 1
 #define MDLA_INLINE __host__ __device__ __forceinline__
 #define MDLA_OUTLINE __host__ __device__ inline
+#define MDLA_CONSTEXPR __host__ __device__ constexpr
 #define MDLA_UNROLL _Pragma("unroll")
 #else
 #define MDLA_DEVICE 0
 #define MDLA_INLINE inline __attribute__((always_inline))
 #define MDLA_OUTLINE inline __attribute__((noinline))
+#define MDLA_CONSTEXPR constexpr
 #define MDLA_UNROLL _Pragma("GCC unroll 16")
 #endif
 

@@ -127,14 +127,13 @@ nb::dict features() {
 }  // namespace
 
 void bind_core(nb::module_& m) {
-  nb::register_exception_translator(
-      [](const std::exception_ptr& p, void*) {
-        try {
-          std::rethrow_exception(p);
-        } catch (const bad_operands& e) {
-          PyErr_SetString(PyExc_ValueError, e.text.c_str());
-        }
-      });
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const bad_operands& e) {
+      PyErr_SetString(PyExc_ValueError, e.text.c_str());
+    }
+  });
   m.def("elementwise", &bind_elementwise, nb::arg("name"), nb::arg("out"), nb::arg("operands"));
   m.def("compare_signs", &bind_compare, nb::arg("sign"), nb::arg("a"), nb::arg("b"));
   m.def("sum", &bind_sum, nb::arg("out"), nb::arg("a"));

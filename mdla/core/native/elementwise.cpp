@@ -96,8 +96,7 @@ template <class R>
 void negate(size n, int limbs, result<R> out, operand<R> a) {
   for (size i = 0; i < n; ++i) out.p[i] = -a.p[i * a.step];
   for (int k = 1; k < limbs; ++k)
-    for (size i = 0; i < n; ++i)
-      out.p[k * out.plane + i] = R(0) - a.p[k * a.plane + i * a.step];
+    for (size i = 0; i < n; ++i) out.p[k * out.plane + i] = R(0) - a.p[k * a.plane + i * a.step];
 }
 
 template <class R>
@@ -255,8 +254,8 @@ struct named_operation {
   std::size_t operands;
 };
 constexpr named_operation operations[] = {
-    {"add", operation::add, 2}, {"sub", operation::sub, 2},   {"mul", operation::mul, 2},
-    {"div", operation::div, 2}, {"fma", operation::fma, 3},   {"sqrt", operation::sqrt, 1},
+    {"add", operation::add, 2}, {"sub", operation::sub, 2}, {"mul", operation::mul, 2},
+    {"div", operation::div, 2}, {"fma", operation::fma, 3}, {"sqrt", operation::sqrt, 1},
     {"abs", operation::abs, 1}, {"neg", operation::neg, 1},
 };
 

@@ -86,9 +86,9 @@ MDLA_INLINE expansion<T, N> scale(const expansion<T, N>& x, T s) {
   return r;
 }
 
-// The end of every operation: where the leading limb of r is zero or not finite, or `ieee` (the same
-// operation on the leading limbs alone) is not finite, the answer is `ieee` with no tail, except
-// that a sum which vanishes only together with its tails is +0. The test fails for ordinary
+// The end of every operation: where the leading limb of r is zero or not finite, or `ieee` (the
+// same operation on the leading limbs alone) is not finite, the answer is `ieee` with no tail,
+// except that a sum which vanishes only together with its tails is +0. The test fails for ordinary
 // numbers, so this costs two compares and one predicted branch.
 template <class T, int N>
 MDLA_INLINE expansion<T, N> settle_specials(expansion<T, N> r, T ieee) {

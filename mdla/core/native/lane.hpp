@@ -25,6 +25,11 @@ struct lane_traits<double> {
   using mask = bool;
   using integer = u64;
   static constexpr int width = 1;
+#if MDLA_DEVICE
+  static MDLA_INLINE double infinity() { return __longlong_as_double(0x7ffLL << 52); }
+#else
+  static MDLA_INLINE double infinity() { return __builtin_inf(); }
+#endif
 };
 
 template <>
@@ -33,6 +38,11 @@ struct lane_traits<float> {
   using mask = bool;
   using integer = u32;
   static constexpr int width = 1;
+#if MDLA_DEVICE
+  static MDLA_INLINE float infinity() { return __int_as_float(0xff << 23); }
+#else
+  static MDLA_INLINE float infinity() { return __builtin_inff(); }
+#endif
 };
 
 template <class T>
@@ -130,7 +140,7 @@ MDLA_INLINE T min_abs(T a, T b) {
 
 template <class T>
 MDLA_INLINE mask_t<T> is_not_finite(T a) {
-  return !lt(abs(a), splat<T>(base_t<T>(__builtin_inf())));
+  return !lt(abs(a), splat<T>(lane_traits<base_t<T>>::infinity()));
 }
 
 // Zeros, infinities and nans: the lanes that the hot path cannot settle.

@@ -29,11 +29,11 @@ struct io {  // unit-stride loads and stores
 #if !MDLA_DEVICE && defined(__AVX2__) && defined(__FMA__)
 
 // Vec is a native register, Mask and Int its companions; P supplies the operations.
-#define MDLA_PACK_OPERATORS(P)                                            \
-  MDLA_INLINE P operator+(P a, P b) { return P(a.v + b.v); }              \
-  MDLA_INLINE P operator-(P a, P b) { return P(a.v - b.v); }              \
-  MDLA_INLINE P operator/(P a, P b) { return P(a.v / b.v); }              \
-  MDLA_INLINE P operator-(P a) { return P(-a.v); }                        \
+#define MDLA_PACK_OPERATORS(P)                               \
+  MDLA_INLINE P operator+(P a, P b) { return P(a.v + b.v); } \
+  MDLA_INLINE P operator-(P a, P b) { return P(a.v - b.v); } \
+  MDLA_INLINE P operator/(P a, P b) { return P(a.v / b.v); } \
+  MDLA_INLINE P operator-(P a) { return P(-a.v); }           \
   MDLA_INLINE P mul_rn(P a, P b) { return P(a.v * b.v); }
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512IFMA__)
@@ -271,7 +271,8 @@ MDLA_INLINE int64x4 as_int(doublex4 a) { return int64x4(_mm256_castpd_si256(a.v)
 MDLA_INLINE doublex4 as_real(int64x4 a) { return doublex4(_mm256_castsi256_pd(a.v)); }
 
 // High and low halves of 52-bit products without IFMA: 2^104 + a*b rounds at 2^52, the remainder is
-// exact, and a negative remainder lends one unit from the high half (Emmart's double-precision form).
+// exact, and a negative remainder lends one unit from the high half (Emmart's double-precision
+// form).
 struct halves52 {
   int64x4 high, low;
 };
@@ -301,9 +302,7 @@ MDLA_INLINE floatx8 fma(floatx8 a, floatx8 b, floatx8 c) {
   return floatx8(_mm256_fmadd_ps(a.v, b.v, c.v));
 }
 MDLA_INLINE floatx8 sqrt(floatx8 a) { return floatx8(_mm256_sqrt_ps(a.v)); }
-MDLA_INLINE floatx8 abs(floatx8 a) {
-  return floatx8(_mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.v));
-}
+MDLA_INLINE floatx8 abs(floatx8 a) { return floatx8(_mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.v)); }
 MDLA_INLINE mask256<float> lt(floatx8 a, floatx8 b) {
   return mask256<float>(_mm256_castps_si256(_mm256_cmp_ps(a.v, b.v, _CMP_LT_OQ)));
 }

@@ -32,7 +32,9 @@ class axes {
   long long back() const { return v_[n_ - 1]; }
   const long long* begin() const { return v_; }
   const long long* end() const { return v_ + n_; }
-  bool operator==(const axes& o) const { return n_ == o.n_ && std::equal(begin(), end(), o.begin()); }
+  bool operator==(const axes& o) const {
+    return n_ == o.n_ && std::equal(begin(), end(), o.begin());
+  }
   bool operator!=(const axes& o) const { return !(*this == o); }
 
  private:

@@ -137,15 +137,16 @@ namespace windows {
 constexpr int bits = 50;
 constexpr u64 digit_mask = ((u64)1 << bits) - 1;
 
-constexpr double power_of_two(int e) {
+MDLA_CONSTEXPR double power_of_two(int e) {
   double p = 1.0;
   for (; e > 0; --e) p *= 2.0;
   for (; e < 0; ++e) p *= 0.5;
   return p;
 }
 
-// |x| with x in [2, 4) in magnitude, cut into D digits of 50 bits: x = sum digit[k] 2^(2 - 50 (k+1)).
-// Adding 1.5 * 2^52 units of a window rounds a limb to that window; limb i reaches windows i and up.
+// |x| with x in [2, 4) in magnitude, cut into D digits of 50 bits: x = sum digit[k] 2^(2 - 50
+// (k+1)). Adding 1.5 * 2^52 units of a window rounds a limb to that window; limb i reaches windows
+// i and up.
 template <int D, class T, int N>
 MDLA_INLINE void cut(int_t<T>* digit, const expansion<T, N>& x) {
   T rest[N];

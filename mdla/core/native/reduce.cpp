@@ -102,8 +102,8 @@ constexpr size tile = tree_lanes * tree_rows;
 
 // One tile of [k0, k1) for nm neighbouring results, into out[part] (unit stride).
 template <class R>
-void reduce_tile(row_source<R>& rows, const vector_ops<R>& ops, int parts, size k0, size k1, size m0,
-                 size nm, std::vector<result<R>> out, std::vector<R>& memory) {
+void reduce_tile(row_source<R>& rows, const vector_ops<R>& ops, int parts, size k0, size k1,
+                 size m0, size nm, std::vector<result<R>> out, std::vector<R>& memory) {
   const size lanes = std::min(tree_lanes, k1 - k0);
   const size plane = lanes * nm;
   memory.resize((std::size_t)(parts * ops.limbs * plane));

@@ -4,8 +4,8 @@
 // N = 2: one correction of the root of the leading limb (Lefevre, Louvet, Muller, Picot, Rideau,
 // ACM TOMS 2023, SQRTDWtoDW): 8 flops, error at most 25/8 u^2 = 0.79 eps.
 // N >= 3: Newton's iteration for 1/sqrt(x), z + z (1 - x z^2) / 2, with doubling length, the last
-// step applied to the root itself (Karp and Markstein, ACM TOMS 1997): s + (x - s^2) z / 2 with s, z
-// of more than half the length; about 3.5 products. The residual x - s^2 carries the error of one
+// step applied to the root itself (Karp and Markstein, ACM TOMS 1997): s + (x - s^2) z / 2 with s,
+// z of more than half the length; about 3.5 products. The residual x - s^2 carries the error of one
 // product relative to x and is halved: error below (mul + add) / 2.
 #pragma once
 

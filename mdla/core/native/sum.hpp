@@ -95,7 +95,7 @@ MDLA_INLINE expansion<T, 4> add(const expansion<T, 4>& x, const expansion<T, 4>&
 
 }  // namespace sum_network
 
-constexpr int power_of_two_at_least(int n) {
+MDLA_CONSTEXPR int power_of_two_at_least(int n) {
   int p = 1;
   while (p < n) p *= 2;
   return p;

@@ -86,41 +86,51 @@ struct kernels {
   using in = source<R, N>;
 
   static void add(size n, result<R> out, operand<R> a, operand<R> b) {
-    map<R, N>(n, out, [](const X& x, const X& y) MDLA_LAMBDA { return mdla::add(x, y); }, in(a), in(b));
+    map<R, N>(
+        n, out, [](const X& x, const X& y) MDLA_LAMBDA { return mdla::add(x, y); }, in(a), in(b));
   }
   static void sub(size n, result<R> out, operand<R> a, operand<R> b) {
-    map<R, N>(n, out, [](const X& x, const X& y) MDLA_LAMBDA { return mdla::sub(x, y); }, in(a), in(b));
+    map<R, N>(
+        n, out, [](const X& x, const X& y) MDLA_LAMBDA { return mdla::sub(x, y); }, in(a), in(b));
   }
   static void mul(size n, result<R> out, operand<R> a, operand<R> b) {
-    map<R, N>(n, out, [](const X& x, const X& y) MDLA_LAMBDA { return mdla::mul(x, y); }, in(a), in(b));
+    map<R, N>(
+        n, out, [](const X& x, const X& y) MDLA_LAMBDA { return mdla::mul(x, y); }, in(a), in(b));
   }
   static void div(size n, result<R> out, operand<R> a, operand<R> b) {
-    map<R, N>(n, out, [](const X& x, const X& y) MDLA_LAMBDA { return mdla::div(x, y); }, in(a), in(b));
+    map<R, N>(
+        n, out, [](const X& x, const X& y) MDLA_LAMBDA { return mdla::div(x, y); }, in(a), in(b));
   }
   static void add_lane(size n, result<R> out, operand<R> a, operand<R> b) {
-    map<R, N>(n, out, [](const X& x, const X1& y) MDLA_LAMBDA { return mdla::add(x, y.limb[0]); }, in(a),
-              source<R, 1>(b));
+    map<R, N>(
+        n, out, [](const X& x, const X1& y) MDLA_LAMBDA { return mdla::add(x, y.limb[0]); }, in(a),
+        source<R, 1>(b));
   }
   static void mul_lane(size n, result<R> out, operand<R> a, operand<R> b) {
-    map<R, N>(n, out, [](const X& x, const X1& y) MDLA_LAMBDA { return mdla::mul(x, y.limb[0]); }, in(a),
-              source<R, 1>(b));
+    map<R, N>(
+        n, out, [](const X& x, const X1& y) MDLA_LAMBDA { return mdla::mul(x, y.limb[0]); }, in(a),
+        source<R, 1>(b));
   }
   static void mul_add(size n, result<R> out, operand<R> a, operand<R> b, operand<R> c) {
     map<R, N>(
-        n, out, [](const X& x, const X& y, const X& z) MDLA_LAMBDA { return mdla::add(z, mdla::mul(x, y)); },
+        n, out,
+        [](const X& x, const X& y, const X& z)
+            MDLA_LAMBDA { return mdla::add(z, mdla::mul(x, y)); },
         in(a), in(b), in(c));
   }
   static void mul_sub(size n, result<R> out, operand<R> a, operand<R> b, operand<R> c) {
     map<R, N>(
-        n, out, [](const X& x, const X& y, const X& z) MDLA_LAMBDA { return mdla::sub(z, mdla::mul(x, y)); },
+        n, out,
+        [](const X& x, const X& y, const X& z)
+            MDLA_LAMBDA { return mdla::sub(z, mdla::mul(x, y)); },
         in(a), in(b), in(c));
   }
   // Scalar lanes beyond 4 limbs: rare, and the 2 N limb code would be large.
   static void fma(size n, result<R> out, operand<R> a, operand<R> b, operand<R> c) {
     if constexpr (N <= 4) {
       map<R, N>(
-          n, out, [](const X& x, const X& y, const X& z) MDLA_LAMBDA { return mdla::fma(x, y, z); }, in(a),
-          in(b), in(c));
+          n, out, [](const X& x, const X& y, const X& z) MDLA_LAMBDA { return mdla::fma(x, y, z); },
+          in(a), in(b), in(c));
     } else {
       for (size i = 0; i < n; ++i) {
         expansion<R, N> x, y, z;
@@ -151,8 +161,8 @@ struct kernels {
       }
     }
   }
-  static constexpr vector_ops<R> table = {N,       add,     sub, mul,  div,    add_lane, mul_lane,
-                                          mul_add, mul_sub, fma, sqrt, compare};
+  static constexpr vector_ops<R> table = {N,        add,     sub,     mul, div,  add_lane,
+                                          mul_lane, mul_add, mul_sub, fma, sqrt, compare};
 };
 
 }  // namespace
