@@ -1,4 +1,4 @@
-"""NVRTC through ctypes: compiles CUDA source without a GPU, to check that headers are device code."""
+"""NVRTC through ctypes: compiles CUDA source without a GPU."""
 
 from __future__ import annotations
 

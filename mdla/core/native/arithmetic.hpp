@@ -20,7 +20,8 @@ MDLA_INLINE expansion<T, N> fma(const expansion<T, N>& a, const expansion<T, N>&
   } else {
     constexpr int M = 2 * N < 19 ? 2 * N : 19;
     const expansion<T, M> p = mul_finite(resize<M>(a), resize<M>(b));
-    return settle_specials(resize<N>(add_finite(p, resize<M>(c))), ieee);
+    // Settled with M limbs: the networks in use are those of M, and so are their specials.
+    return resize<N>(settle_specials(add_finite(p, resize<M>(c)), ieee));
   }
 }
 

@@ -416,14 +416,17 @@ void normalize_one(std::vector<R>& w, int limbs, R* out, size plane) {
     }
   }
   // Each limb now changes nothing above it, so it is at most half an ulp of the one before; a limb
-  // that is exactly half is moved to the side where the rest of the number lies.
+  // that is exactly half is moved to the side where the rest of the number lies. Below such a limb
+  // nothing is moved: the limb would grow beyond half an ulp, or its own ulp shrink.
+  bool tied = false;
   for (int i = 0; i + 2 < n; ++i) {
     const R twice = w[i + 1] + w[i + 1];
-    if (w[i + 1] != 0 && (w[i] + twice) - w[i] == twice && w[i + 2] != 0 &&
-        (w[i + 2] > 0) == (w[i + 1] > 0)) {
+    const bool tie = w[i + 1] != 0 && (w[i] + twice) - w[i] == twice;
+    if (tie && !tied && w[i + 2] != 0 && (w[i + 2] > 0) == (w[i + 1] > 0)) {
       w[i] += twice;
       w[i + 1] = -w[i + 1];
     }
+    tied = tie;
   }
   for (int k = 0; k < limbs; ++k) out[k * plane] = k < n ? w[k] + R(0) : R(0);
 }

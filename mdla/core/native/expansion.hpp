@@ -89,10 +89,12 @@ MDLA_INLINE expansion<T, N> scale(const expansion<T, N>& x, T s) {
 // The end of every operation: where the leading limb of r is zero or not finite, or `ieee` (the
 // same operation on the leading limbs alone) is not finite, the answer is `ieee` with no tail,
 // except that a sum which vanishes only together with its tails is +0. The test fails for ordinary
-// numbers, so this costs two compares and one predicted branch.
+// numbers, so it costs a compare or two and one predicted branch. The networks of up to 4 limbs
+// carry a non-finite `ieee` into their leading limb; merging and cutting beyond may lose it.
 template <class T, int N>
 MDLA_INLINE expansion<T, N> settle_specials(expansion<T, N> r, T ieee) {
-  const mask_t<T> special = is_special(r.limb[0]) | is_not_finite(ieee);
+  mask_t<T> special = is_special(r.limb[0]);
+  if constexpr (N > 4) special = special | is_not_finite(ieee);
   if (__builtin_expect(any(special), 0)) {
     const T zero = splat<T>(0);
     const mask_t<T> vanished = eq(r.limb[0], zero) & !is_special(ieee);
