@@ -28,7 +28,7 @@ def to_xprec(a: mdla.MDArray) -> np.ndarray:
     """Return the same numbers (dd) as an xprec array."""
     import xprec
 
-    hi, lo = a.limbs[0, 0], a.limbs[0, 1]
+    hi, lo = a.limbs
     return hi.astype(xprec.ddouble) + lo.astype(xprec.ddouble)
 
 

@@ -4,9 +4,13 @@
 
 namespace mdla {
 void bind_core(nanobind::module_& m);
+void bind_direct(nanobind::module_& m);
+void bind_linalg(nanobind::module_& m);
 }
 
 NB_MODULE(_native, m) {
   m.doc() = "Kernels of mdla on planes (parts, limbs, *shape); use the Python functions instead.";
   mdla::bind_core(m);
+  mdla::bind_direct(m);
+  mdla::bind_linalg(m);
 }

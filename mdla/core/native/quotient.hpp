@@ -8,12 +8,13 @@
 //   4+  Newton's reciprocal with doubling precision, last step applied to the
 //       quotient itself (Karp and Markstein, ACM TOMS 1997)           ~3.5 products
 // Errors. N = 2: the first remainder is exact but for one rounding of x1 - q0 y1, below u^2 |x|
-// (u = 2^-53); with the final rounding below 2 u^2 = eps / 2. Long division: each remainder has the
-// error of mul and sub relative to the one before, so the first decides. Newton: the residual
-// x - y q of a q of more than half the length has the error of one product relative to x; the
-// errors of q and of the reciprocal multiply.
+// (u = 2^-53); the rounding of the result and of what q1 leaves come on top. Long division: each
+// remainder has the error of mul and sub relative to the one before, so the first decides. Newton:
+// the residual x - y q of a q of more than half the length has the error of one product relative to
+// x; the errors of q and of the reciprocal multiply.
 // From 3 limbs on both operands are scaled by their own powers of two, so that no intermediate
 // over- or underflows; 2 limbs do so only where an exponent is extreme.
+// Hill climbing over the bits of the limbs reached 0.63, 0.41, 0.62 eps for N = 2, 3, 4.
 #pragma once
 
 #include "product.hpp"
@@ -113,12 +114,16 @@ MDLA_INLINE expansion<T, N> div(const expansion<T, N>& x, const expansion<T, N>&
   if constexpr (N == 1) {
     return {{x.limb[0] / y.limb[0]}};
   } else {
+    expansion<T, N> r;
     if constexpr (N == 2) {
-      if (__builtin_expect(!any(division::is_extreme(x.limb[0]) | division::is_extreme(y.limb[0])),
-                           1))
-        return division::two_corrections(x, y);
+      r = division::two_corrections(x, y);
+      const mask_t<T> extreme = division::is_extreme(x.limb[0]) | division::is_extreme(y.limb[0]);
+      if (__builtin_expect(!any(extreme), 1)) return r;
+      // Each lane takes its own way: what it gives must not depend on its neighbours.
+      r = select(extreme, division::scaled(x, y), r);
+    } else {
+      r = division::scaled(x, y);
     }
-    expansion<T, N> r = division::scaled(x, y);
     // Zero and infinite operands have no binade: settled by the leading limbs.
     const T ieee = x.limb[0] / y.limb[0];
     const mask_t<T> special =

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The matrix product: `matmul`, and `plan`, which says what it would run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mdla.core import planes as _planes
+from mdla.core.array import MDArray
+from mdla.core.protocols import implements
+from mdla.gemm import direct as direct, engines as engines
+from mdla.gemm.plan import Plan as Plan, Problem, plan as plan, plan_problem, read_problem
+
+__all__ = ["Plan", "matmul", "plan"]
+
+
+@implements(np.matmul)
+def matmul(
+    A: Any, B: Any, prec: Any = None, scheme: str = "auto", engine: str = "auto"
+) -> MDArray:
+    """The matrix product ``A @ B``.
+
+    For every entry, and for each part of a complex one, ``|C - AB| <= k eps (|A| |B|)``, k the
+    inner dimension: the bound of the textbook loop, however rows, columns or entries are scaled.
+    Where inf or nan enters, entries are those of IEEE arithmetic; others are not touched by it. The
+    bits depend neither on the machine nor on the number of threads.
+
+    Args:
+        A: Array of shape ``(..., m, k)``, or a vector ``(k,)``; real or complex, of any precision,
+            also NumPy arrays and nested lists of numbers.
+        B: Array of shape ``(..., k, n)``, or a vector ``(k,)``. Leading axes broadcast as in
+            ``numpy.matmul``.
+        prec: Precision of the result; by default the wider of the operands'.
+        scheme: How to multiply; ``"auto"`` lets `plan` choose by shape and precision.
+        engine: What to multiply with; ``"auto"`` is the fastest there is. All give the same bits.
+
+    Returns:
+        An array of shape ``(..., m, n)``, without m or n where an operand is a vector.
+
+    Raises:
+        TypeError: An operand is no array of numbers.
+        ValueError: The shapes do not fit together, or there is no such scheme or engine.
+
+    Example:
+        >>> import mdla
+        >>> A = mdla.array([["0.1", 2], [3, 4]], prec="dd")
+        >>> print(mdla.matmul(A, [1, 10]))
+        [20.1 43.0]
+    """
+    problem = read_problem(A, B, prec)
+    return MDArray(_run(problem, plan_problem(problem, scheme, engine)))
+
+
+def _run(problem: Problem, chosen: Plan) -> _planes.Planes:
+    runner = engines.scheme(chosen.scheme).engine(chosen.engine)
+    choice = engines.Choice(chosen.kernel, chosen.digits, chosen.span)
+    product = runner.run(problem, choice)
+    for axis in sorted(problem.drop):
+        product = product.squeeze(axis)
+    return _planes.cast(product, problem.result)

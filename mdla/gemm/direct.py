@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Scheme ``"direct"``: SIMD multiple-double products without a matrix engine.
+
+Three kernels, each within ``k eps |A| |B|`` entry by entry, for each part of complex entries
+(proofs in docs/direct.md):
+
+- *integer*: rows and columns scaled by powers of two, entries cut into unsigned 52-bit digits,
+  digit products summed exactly, one rounding for each result;
+- *floating*: running sums, one for each order of magnitude, for any exponents;
+- *dot*: every product and sum rounded, in the fixed tree of `mdla.sum`.
+
+All give the same bits for any instruction set, block size and number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mdla import _native
+from mdla.core import planes as _planes
+from mdla.gemm.engines import Choice, Scheme, register
+from mdla.gemm.plan import Problem
+
+__all__ = ["Direct", "Simd", "real_operands"]
+
+Planes = npt.NDArray[Any]
+
+# Fixed thresholds by the number of limbs, in multiply-adds and digits, found by timing; none of
+# them depends on the machine, so neither do the bits.
+
+# Products of at most this many multiply-adds are small: scaling and packing digits costs more than
+# the floating kernel (for one limb: always).
+_SMALL = {1: math.inf, 2: 16**3, 3: 12**3, 4: 8**3, 5: 6**3, 8: 3**3, 10: 2**3, 16: 0}
+# Up to this many limbs a matrix times a vector is a matter of reading the matrix: dot.
+_DOT_LIMBS = 4
+# The floating kernel rounds a sum of K terms to (K/4 + this) eps sum |a b|; docs/direct.md.
+_ROUNDINGS = {1: 0, 2: 3, 3: 4.875, 4: 11.25, 5: 0, 8: 0, 10: 0, 16: 0}
+# Digits up to which the integer kernel is faster than the floating one.
+_MOST_DIGITS = {1: 2, 2: 4, 3: 7, 4: 11, 5: 17, 8: 24, 10: 24, 16: 24}
+# digits = N + ceil((span + _GUARD) / 52) gives the integer kernel its bound.
+_GUARD = 9
+
+
+def digits_for(limbs: int, span: int) -> int:
+    """Digits of 52 bits with which the integer kernel keeps its promise at this span."""
+    return limbs + max(1, -((span + _GUARD) // -52))
+
+
+class Direct(Scheme):
+    """Chooses one of the three kernels by size, precision and exponent span."""
+
+    def __init__(self) -> None:
+        super().__init__("direct", [Simd()])
+
+    def choose(self, problem: Problem) -> Choice:
+        """The kernel: see the thresholds above."""
+        limbs = problem.working.limbs
+        m, k, n = problem.shape
+        parts = problem.a.shape[0] * problem.b.shape[0]
+        terms = 2 * k if parts == 4 else k
+        floating = Choice("floating" if terms / 4 + _ROUNDINGS[limbs] <= k else "dot")
+        if (m == 1 or n == 1) and 1 < limbs <= _DOT_LIMBS:
+            return Choice("dot")
+        if m * k * n * parts <= _SMALL[limbs]:
+            return floating
+        a, b = real_operands(problem)
+        span = _native.exponent_span(a, b, 52 - _GUARD)
+        digits = digits_for(limbs, span)
+        if digits > _MOST_DIGITS[limbs]:
+            return floating._replace(span=span)
+        return Choice("integer", digits, span)
+
+
+class Simd:
+    """The CPU's vector units; the instruction set is chosen when the package is loaded."""
+
+    name = "simd"
+
+    # Vector instructions a second and numbers in a vector, by instruction set.
+    _RATES = {"v4": (5.5e9, 8), "v3": (4.5e9, 4), "v2": (2.5e9, 1), "portable": (2.5e9, 1)}
+
+    def available(self) -> bool:
+        """Always: there is a portable build of the kernels."""
+        return True
+
+    def predict(self, problem: Problem, choice: Choice) -> float:
+        """Seconds on one thread."""
+        level = _native.level()
+        rate, lanes = self._RATES[level]
+        limbs = problem.working.limbs
+        if choice.kernel == "integer":
+            # Without an instruction for halves of 52-bit products, each pair takes five.
+            step = choice.digits**2 * (1.0 if level == "v4" else 2.5)
+        else:
+            step = max(1.0, 1.75 * limbs**2 * (limbs + 1) + 2 * limbs - 7)
+        entries = problem.a.size + problem.b.size + 4 * math.prod(problem.shape[::2])
+        return 4e-6 + (problem.multiply_adds * step + entries * (limbs + 8)) / (rate * lanes)
+
+    def run(self, problem: Problem, choice: Choice) -> Planes:
+        """Multiply."""
+        if choice.kernel == "dot":
+            return _by_dot(problem)
+        return _by_tiles(problem, choice)
+
+
+def _stacked(planes: Planes, axis: int) -> Planes:
+    """Planes (2, N, ...) -> (N, ...) with the parts alternating along an axis."""
+    parts = np.stack([planes[0], planes[1]], axis=axis)
+    at = axis % parts.ndim
+    shape = parts.shape
+    return parts.reshape(*shape[: at - 1], shape[at - 1] * 2, *shape[at + 1 :])
+
+
+def real_operands(problem: Problem) -> tuple[Planes, Planes]:
+    """The product as one batch of real products: planes (N, batch, m, k) and (N, batch, k, n).
+
+    Complex factors are stacked so that each part of a result is one sum. With both complex, columns
+    of A and rows of B alternate between real and imaginary parts and A has its rows twice,
+
+        [ a  -b ] [ c ]     for the real part
+        [ b   a ] [ d ]     for the imaginary part of (a + ib)(c + id),
+
+    so that terms that cancel exactly stand next to each other: A^H A has a real diagonal.
+    """
+    a, b = problem.a, problem.b
+    if a.shape[0] == 2 and b.shape[0] == 2:
+        n_limbs, m, k = a.shape[1], a.shape[-2], a.shape[-1]
+        rows = np.empty((n_limbs, *a.shape[2:-2], 2, m, k, 2))
+        rows[..., 0, :, :, 0] = rows[..., 1, :, :, 1] = a[0]
+        rows[..., 1, :, :, 0] = a[1]
+        np.negative(a[1], out=rows[..., 0, :, :, 1])
+        x: Planes = rows.reshape(n_limbs, *a.shape[2:-2], 2 * m, 2 * k)
+        y = np.stack([b[0], b[1]], axis=-2).reshape(*b.shape[1:-2], 2 * k, b.shape[-1])
+    elif a.shape[0] == 2:
+        x, y = np.concatenate([a[0], a[1]], axis=-2), b[0]
+    elif b.shape[0] == 2:
+        x, y = a[0], np.concatenate([b[0], b[1]], axis=-1)
+    else:
+        x, y = a[0], b[0]
+    return _one_batch(x, y, problem.batch)
+
+
+def _one_batch(x: Planes, y: Planes, batch: tuple[int, ...]) -> tuple[Planes, Planes]:
+    """Planes (N, *batch, ., .) with broadcast batches -> one batch axis each, of equal length."""
+    if x.ndim == 3 and y.ndim == 3:
+        return x[:, np.newaxis], y[:, np.newaxis]
+    if y.size == y.shape[0] * y.shape[-2] * y.shape[-1]:
+        # One matrix on the right: the batch on the left is a taller matrix.
+        y = y.reshape(y.shape[0], 1, *y.shape[-2:])
+        return x.reshape(x.shape[0], 1, math.prod(x.shape[1:-1]), x.shape[-1]), y
+    count = math.prod(batch)
+    flat = []
+    for z in (x, y):
+        missing = len(batch) - (z.ndim - 3)
+        z = z.reshape(z.shape[0], *(1,) * missing, *z.shape[1:])
+        z = np.broadcast_to(z, (z.shape[0], *batch, *z.shape[-2:]))
+        flat.append(z.reshape(z.shape[0], count, *z.shape[-2:]))
+    return flat[0], flat[1]
+
+
+def _by_tiles(problem: Problem, choice: Choice) -> Planes:
+    a, b = real_operands(problem)
+    m, _, n = problem.shape
+    limbs, batch = a.shape[0], problem.batch
+    out: Planes = np.empty((limbs, a.shape[1], a.shape[2], b.shape[3]))
+    _native.matmul_direct(out, a, b, choice.kernel, choice.digits)
+    left, right = problem.a.shape[0], problem.b.shape[0]
+    if left == 2:
+        parts = np.moveaxis(out.reshape(limbs, *batch, 2, m, n), -3, 0)
+    elif right == 2:
+        parts = np.moveaxis(out.reshape(limbs, *batch, m, 2, n), -2, 0)
+    else:
+        return out.reshape(1, limbs, *batch, m, n)
+    return np.ascontiguousarray(parts)
+
+
+def _by_dot(problem: Problem) -> Planes:
+    """Every entry by the fixed tree of reductions; rows of A against columns of B."""
+    m, k, n = problem.shape
+    shape = (*problem.batch, m, n, k)
+    x = problem.a[..., :, np.newaxis, :]
+    y = np.swapaxes(problem.b, -1, -2)[..., np.newaxis, :, :]
+    x, y = (_planes.broadcast(z, shape) for z in (x, y))
+    count = math.prod(shape[:-1])
+    parts, limbs = max(x.shape[0], y.shape[0]), x.shape[1]
+    out: Planes = np.empty((parts, limbs, count))
+    _native.dot(out, *(z.reshape(*z.shape[:2], count, k) for z in (x, y)))
+    return out.reshape(parts, limbs, *shape[:-1])
+
+
+register(Direct())

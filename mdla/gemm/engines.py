@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of schemes and engines of the matrix product.
+
+A scheme decides from a problem alone what is to be done (a `Choice`); its engines do it, all with
+the same bits. A new scheme is one module that ends with a call of `register`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from mdla.gemm.plan import Problem
+
+__all__ = ["Choice", "Engine", "Scheme", "register", "scheme", "schemes"]
+
+Planes = npt.NDArray[Any]
+
+
+class Choice(NamedTuple):
+    """What a scheme does for one problem; see `mdla.gemm.Plan` for the meaning."""
+
+    kernel: str
+    digits: int = 0
+    span: int | None = None
+
+
+class Engine(Protocol):
+    """What carries out a scheme."""
+
+    @property
+    def name(self) -> str:
+        """The name by which users ask for it."""
+
+    def available(self) -> bool:
+        """Whether this machine has it."""
+
+    def predict(self, problem: Problem, choice: Choice) -> float:
+        """Seconds on one thread, by a model of this machine."""
+
+    def run(self, problem: Problem, choice: Choice) -> Planes:
+        """Planes ``(c, N, *batch, m, n)`` of the product in the working format."""
+
+
+class Scheme:
+    """A way to compute a product, and the engines that can.
+
+    Args:
+        name: The name by which users ask for it.
+        engines: Its engines, the best first.
+    """
+
+    def __init__(self, name: str, engines: Sequence[Engine]) -> None:
+        self.name = name
+        self.engines = tuple(engines)
+
+    def choose(self, problem: Problem) -> Choice:
+        """Decide from shape, precision and exponents, not from the machine."""
+        raise NotImplementedError
+
+    def engine(self, name: str = "auto") -> Engine:
+        """The best available engine, or the one of that name.
+
+        Raises:
+            ValueError: There is no such engine, or not on this machine.
+        """
+        usable = [e for e in self.engines if e.available()]
+        for e in usable:
+            if name in ("auto", e.name):
+                return e
+        names = ", ".join(["'auto'", *(repr(e.name) for e in usable)])
+        raise ValueError(f"scheme {self.name!r} has no engine {name!r} here; write one of {names}")
+
+
+_SCHEMES: dict[str, Scheme] = {}
+
+
+def register(scheme: Scheme) -> None:
+    """Make a scheme known to the planner."""
+    _SCHEMES[scheme.name] = scheme
+
+
+def schemes() -> tuple[str, ...]:
+    """The names of all schemes."""
+    return tuple(_SCHEMES)
+
+
+def scheme(name: str) -> Scheme:
+    """The scheme of that name.
+
+    Raises:
+        ValueError: There is none.
+    """
+    found = _SCHEMES.get(name)
+    if found is None:
+        names = ", ".join(["'auto'", *map(repr, _SCHEMES)])
+        raise ValueError(f"unknown scheme {name!r}; write one of {names}")
+    return found

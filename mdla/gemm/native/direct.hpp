@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The direct product of matrices of multiple doubles on the host: blocking, threads, special values.
+#pragma once
+
+#include "direct_ops.hpp"
+
+namespace mdla {
+
+// A batch of matrices; limb i of entry (r, c) of matrix x lies at
+// p[i limb + x batch + r row + c column].
+struct matrix_batch {
+  const double* p;
+  long long limb, batch, row, column;
+  operand_side rows(long long x, long long count, long long inner) const {
+    return {p + x * batch, limb, row, column, count, inner};
+  }
+  operand_side columns(long long x, long long count, long long inner) const {
+    return {p + x * batch, limb, column, row, count, inner};
+  }
+};
+
+struct result_batch {
+  double* p;
+  long long limb, batch, row, column;
+  result_tile from(long long x, long long r, long long c) const {
+    return {p + x * batch + r * row + c * column, limb, row, column};
+  }
+};
+
+struct product_shape {
+  int limbs;
+  long long batch, rows, inner, columns;
+};
+
+// out = a b. Both kernels are symmetric in their operands, so `oriented` may exchange them: out^T =
+// b^T a^T, where that leaves fewer lanes of the tiles empty.
+struct direct_product {
+  result_batch out;
+  matrix_batch a, b;
+  product_shape shape;
+  direct_product oriented() const;
+};
+
+// Called between blocks on the calling thread; true abandons the product.
+using interrupt_test = bool (*)();
+
+// By digits, see integer_kernel.hpp; `digits` between limbs + 1 and max_digits. Returns false when it
+// was interrupted.
+bool integer_product(const direct_product& task, int digits, interrupt_test interrupted);
+
+// By running sums, see floating_kernel.hpp.
+bool floating_product(const direct_product& task, interrupt_test interrupted);
+
+// The exponent span: an upper bound of
+//     max over (i, j) with some a_ik b_kj != 0 of E_i + F_j - max_k (e_ik + f_kj)
+// over the batch, where |a_ik| < 2^e_ik and E_i is the exponent that row i is scaled by, and so on.
+// It is tight whenever it exceeds `enough`. Rows and columns with inf or nan do not count.
+long long exponent_span(const matrix_batch& a, const matrix_batch& b, product_shape shape,
+                        long long enough);
+
+// What follows is shared by the two kernels.
+
+// Exponent E with |x| <= 2^(E - 1) (1 - 2^-21) for all |x| <= largest (1 + 2^-53); 0 for zero.
+int scale_exponent(double largest);
+
+// sums[l] = sum over k of products of the leading limbs of `one` lane and lane l of `many`, by the
+// rules of IEEE arithmetic.
+void ieee_lane(double* sums, const operand_side& one, const operand_side& many);
+
+}  // namespace mdla

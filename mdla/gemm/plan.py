@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The planner of the matrix product: from operands to scheme, engine, kernel and digits.
+
+A *scheme* is a way to compute the product; it fixes the bits of the result and is chosen by shape,
+precision and the exponents of the entries alone, never by the machine. An *engine* is what carries
+a scheme out; every engine of a scheme gives the same bits. New schemes and engines register
+themselves in `mdla.gemm.engines`; nothing else changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mdla.core import planes as _planes
+from mdla.core.operands import unify
+from mdla.core.precision import PRECISIONS, Precision, precision
+from mdla.gemm import engines
+
+__all__ = ["Plan", "Problem", "plan", "plan_problem", "read_problem"]
+
+Planes = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a matrix product would run.
+
+    Attributes:
+        scheme: How the product is computed; decides the bits.
+        engine: What computes it.
+        kernel: The part of the scheme: for ``"direct"`` it is ``"integer"``, ``"floating"`` or
+            ``"dot"``.
+        digits: Digits of 52 bits that the integer kernel cuts each entry into, else 0.
+        span: Bits by which the largest product that enters a result lies below the scales of its
+            row and column, at most; None where it was not needed.
+        prec: The precision in which the product is formed.
+        batch: The leading axes of the result.
+        shape: ``(m, k, n)``: the product of an m x k and a k x n matrix.
+        multiply_adds: Real multiplications with addition.
+        seconds: Predicted time on one thread of this machine.
+    """
+
+    scheme: str
+    engine: str
+    kernel: str
+    digits: int
+    span: int | None
+    prec: str
+    batch: tuple[int, ...]
+    shape: tuple[int, int, int]
+    multiply_adds: int
+    seconds: float
+
+    def __str__(self) -> str:
+        m, k, n = self.shape
+        times = "".join(f"{b} x " for b in self.batch)
+        kernel = f"{self.kernel}, {self.digits} digits" if self.digits else self.kernel
+        span = "" if self.span is None else f", span {self.span} bits"
+        return (
+            f"{self.prec} product {times}({m} x {k}) ({k} x {n}): scheme {self.scheme} ({kernel}"
+            f"{span}) on engine {self.engine}, {self.multiply_adds:.3g} multiply-adds, about "
+            f"{self.seconds:.2g} s on one thread"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Two matrix operands in one format of doubles, ready for a scheme.
+
+    Attributes:
+        a: Planes ``(c, N, *batch, m, k)``; its batch axes broadcast with those of b.
+        b: Planes ``(c, N, *batch, k, n)``.
+        working: The format of the planes.
+        result: The format that the product is rounded to.
+        batch: The broadcast batch axes.
+        drop: The axes, of -2 and -1, that matrix products of vectors do not have.
+    """
+
+    a: Planes
+    b: Planes
+    working: Precision
+    result: Precision
+    batch: tuple[int, ...]
+    drop: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(m, k, n)."""
+        return self.a.shape[-2], self.a.shape[-1], self.b.shape[-1]
+
+    @property
+    def multiply_adds(self) -> int:
+        """Real multiply-adds: complex factors count for each pair of parts."""
+        m, k, n = self.shape
+        count = m * k * n * self.a.shape[0] * self.b.shape[0]
+        for length in self.batch:
+            count *= length
+        return count
+
+
+def read_problem(A: Any, B: Any, prec: Any = None) -> Problem:
+    """Bring two operands of `mdla.matmul` into one format and check their shapes.
+
+    Raises:
+        TypeError: An operand is no array of numbers.
+        ValueError: The shapes do not fit together.
+    """
+    wanted = None if prec is None else precision(prec)
+    (a, b), result, working = unify(A, B, prec=wanted)
+    if working.dtype != np.float64:  # products of float limbs are formed in double limbs
+        working = PRECISIONS["dd"]
+    a, b = _planes.cast(a, working), _planes.cast(b, working)
+    left, right = _planes.shape_of(a), _planes.shape_of(b)
+    if not left or not right:
+        raise ValueError(
+            f"matrix products take vectors and matrices, got shapes {left} and {right}; "
+            "write A * B to multiply by a number"
+        )
+    drop: tuple[int, ...] = ()
+    if len(left) == 1:
+        a, drop = a[:, :, np.newaxis, :], (-2,)
+    if len(right) == 1:
+        b, drop = b[..., np.newaxis], (*drop, -1)
+    if a.shape[-1] != b.shape[-2]:
+        raise ValueError(
+            f"cannot multiply shapes {left} and {right}: the last axis of the first operand has "
+            f"length {a.shape[-1]}, the {'only' if len(right) == 1 else 'second last'} axis of "
+            f"the second has length {b.shape[-2]}"
+        )
+    try:
+        batch = np.broadcast_shapes(a.shape[2:-2], b.shape[2:-2])
+    except ValueError:
+        raise ValueError(
+            f"cannot multiply shapes {left} and {right}: the axes before the last two do not "
+            "broadcast"
+        ) from None
+    return Problem(a, b, working, result, batch, drop)
+
+
+def plan_problem(problem: Problem, scheme: str = "auto", engine: str = "auto") -> Plan:
+    """Plan a product whose operands are read already.
+
+    Raises:
+        ValueError: There is no such scheme or engine.
+    """
+    # "direct" is the only scheme so far; others take over above fixed sizes for each precision.
+    chosen = engines.scheme("direct" if scheme == "auto" else scheme)
+    choice = chosen.choose(problem)
+    runner = chosen.engine(engine)
+    return Plan(
+        scheme=chosen.name,
+        engine=runner.name,
+        kernel=choice.kernel,
+        digits=choice.digits,
+        span=choice.span,
+        prec=problem.working.name,
+        batch=problem.batch,
+        shape=problem.shape,
+        multiply_adds=problem.multiply_adds,
+        seconds=runner.predict(problem, choice),
+    )
+
+
+def plan(A: Any, B: Any, scheme: str = "auto", engine: str = "auto", prec: Any = None) -> Plan:
+    """Return what ``matmul(A, B)`` would run, without running it.
+
+    Args:
+        A: First operand of `mdla.matmul`.
+        B: Second operand.
+        scheme: ``"auto"`` or the name of a scheme.
+        engine: ``"auto"`` or the name of an engine of that scheme.
+        prec: Precision of the result; by default the wider of the operands'.
+
+    Raises:
+        TypeError: An operand is no array of numbers.
+        ValueError: The shapes do not fit together, or there is no such scheme or engine.
+
+    Example:
+        >>> import mdla
+        >>> A = mdla.ones((300, 200), prec="qd")
+        >>> p = mdla.gemm.plan(A, A.T)
+        >>> p.scheme, p.kernel, p.digits, p.shape
+        ('direct', 'integer', 5, (300, 200, 300))
+    """
+    return plan_problem(read_problem(A, B, prec), scheme, engine)

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Matrix factorisations and linear systems, with the names of NumPy and SciPy."""
+
+from mdla.core.products import norm as norm
+from mdla.linalg.inputs import LinAlgError as LinAlgError
+from mdla.linalg.lstsq import LstsqResult as LstsqResult, lstsq as lstsq
+from mdla.linalg.qr import PivotedQRResult as PivotedQRResult, QRResult as QRResult, qr as qr
+from mdla.linalg.solve import solve as solve
+from mdla.linalg.triangular import solve_triangular as solve_triangular
+
+__all__ = [
+    "LinAlgError",
+    "LstsqResult",
+    "PivotedQRResult",
+    "QRResult",
+    "lstsq",
+    "norm",
+    "qr",
+    "solve",
+    "solve_triangular",
+]

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the functions of this floor do with their arguments before and after the work."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mdla.core import planes as _planes
+from mdla.core.array import MDArray
+from mdla.core.operands import unify
+from mdla.core.precision import PRECISIONS, Precision, precision
+
+__all__ = ["Inputs", "LinAlgError", "exponents_along", "read_inputs", "require_matrix", "stacked"]
+
+LinAlgError = np.linalg.LinAlgError
+Planes = npt.NDArray[Any]
+
+_DD, _DS = PRECISIONS["dd"], PRECISIONS["ds"]
+
+
+class Inputs(NamedTuple):
+    """Operands in the format that the work is done in.
+
+    Attributes:
+        planes: One array of planes per operand, all with the same parts and limbs.
+        result: The format of the results.
+    """
+
+    planes: list[Planes]
+    result: Precision
+
+    @property
+    def eps(self) -> float:
+        """The eps of the results as a double."""
+        return math.ldexp(1.0, self.result.eps_exponent)
+
+    def deliver(self, planes: Planes) -> MDArray:
+        """A result as an array in the format of the results."""
+        return MDArray(_planes.cast(planes, self.result))
+
+
+def read_inputs(function: str, check_finite: bool, prec: Any, **operands: Any) -> Inputs:
+    """Bring operands to one format, the one asked for or the widest among them.
+
+    Two floats (``ds``) are computed with as two doubles, which hold them exactly.
+
+    Raises:
+        ValueError: ``check_finite`` and an operand has an infinity or a nan; or no precision has
+            the name ``prec``.
+        TypeError: An operand is no array of numbers.
+    """
+    wanted = None if prec is None else precision(prec)
+    read, result, _ = unify(*operands.values(), prec=wanted)
+    working = _DD if result == _DS else result
+    parts = max(p.shape[0] for p in read)
+    planes = []
+    for name, p in zip(operands, read, strict=True):
+        p = _planes.cast(p, working)
+        if check_finite and not np.isfinite(p[:, 0]).all():
+            raise ValueError(
+                f"{function}: {name} has infinities or nans; remove them, or write "
+                "check_finite=False to compute with them"
+            )
+        planes.append(_planes.as_complex(p) if parts == 2 else p)
+    return Inputs(planes, result)
+
+
+def require_matrix(function: str, name: str, planes: Planes, square: bool = False) -> None:
+    """Raise LinAlgError unless the planes hold a matrix or a stack of (square) matrices."""
+    shape = _planes.shape_of(planes)
+    if len(shape) < 2:
+        raise LinAlgError(
+            f"{function}: {name} must be a matrix or a stack of matrices, got shape {shape}; "
+            f"write {name}.reshape(-1, 1) for one column"
+        )
+    if square and shape[-1] != shape[-2]:
+        raise LinAlgError(
+            f"{function}: {name} must be square, got shape {shape}; "
+            "write mdla.lstsq(a, b) for other systems"
+        )
+
+
+def stacked(planes: Planes, batch: tuple[int, ...]) -> Planes:
+    """Planes (c, N, *batch, rows, columns) as (c, N, B, rows, columns), leading axes broadcast."""
+    rows, columns = planes.shape[-2:]
+    planes = _planes.broadcast(planes, (*batch, rows, columns))
+    return planes.reshape(*planes.shape[:2], math.prod(batch), rows, columns)
+
+
+# Powers of two up to here in the data cost no bits of any format, so nothing need be scaled.
+_MODERATE = 100
+
+
+def exponents_along(planes: Planes, *axes: int) -> npt.NDArray[np.int32]:
+    """The exponents e of the largest entries along axes, in [2^(e-1), 2^e); 0 for zeros.
+
+    The axes stay, with length one.
+    """
+    largest = np.abs(planes[:, 0]).max(axis=(0, *axes), initial=0.0, keepdims=True)[0]
+    exponents = np.where(np.isfinite(largest), np.frexp(largest)[1], 0)
+    return exponents.astype(np.int32)
+
+
+def is_moderate(exponents: npt.NDArray[np.int32]) -> bool:
+    """Whether numbers of this size can be worked with as they are."""
+    return bool(np.all(np.abs(exponents) <= _MODERATE))
+
+
+def times_power(planes: Planes, exponents: npt.NDArray[np.int32]) -> None:
+    """Multiply by ``2**exponents`` in place; they broadcast against the last axes."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        np.ldexp(planes, exponents, out=planes)

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Linear least squares."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mdla import _native
+from mdla.core import planes as _planes
+from mdla.core.array import MDArray
+from mdla.core.precision import precision
+from mdla.core.protocols import implements
+from mdla.linalg.householder import adjoint, apply, factor, factor_pivoted
+from mdla.linalg.inputs import (
+    LinAlgError,
+    exponents_along,
+    read_inputs,
+    require_matrix,
+    stacked,
+    times_power,
+)
+from mdla.linalg.triangular import require_right_side, substitute
+
+__all__ = ["LstsqResult", "lstsq"]
+
+Planes = npt.NDArray[Any]
+
+
+class _Fields(NamedTuple):
+    x: MDArray
+    residuals: MDArray
+    rank: Any
+    s: None
+
+
+class LstsqResult(_Fields):
+    """What `lstsq` returns: NumPy's four parts, and two attributes.
+
+    Attributes:
+        x: The solution.
+        residuals: The sums of squares of the residuals of each right-hand side; empty if the
+            rank is less than n, or m <= n.
+        rank: The rank of A.
+        s: None (singular values, when a driver computes them).
+        rcond: An estimate of the reciprocal condition number of A with columns scaled by powers
+            of two; 0 if the rank is less than n.
+        errors: Estimates of the errors of the entries of x, of the order of magnitude only
+            (usually too large); inf if the rank is less than n.
+    """
+
+    rcond: Any = None
+    errors: Any = None
+
+
+@implements(np.linalg.lstsq)
+def lstsq(
+    a: Any,
+    b: Any,
+    rcond: float | None = None,
+    *,
+    prec: Any = None,
+    driver: str = "qr",
+    check_finite: bool = True,
+) -> LstsqResult:
+    """Minimise ``||A x - b||``; of several solutions, return the one with the smallest ``||x||``.
+
+    By Householder QR with column pivoting, and a second QR of the rows of R if the rank is less than
+    n (a complete orthogonal factorisation, G. Golub and C. Van Loan, Matrix Computations, 4th ed.,
+    section 5.5). The computed x solves a problem with ``A + E``, ``||E||_F <= c n eps ||A||_F`` (N. J.
+    Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., theorem 20.3), exactly.
+
+    The rank is the number of entries on the diagonal of R that exceed ``rcond`` times the largest.
+
+    Args:
+        a: A matrix (m, n), or a stack of them, which are solved one after the other.
+        b: A vector (m,), or a matrix or stack of matrices (..., m, k).
+        rcond: The threshold for the rank, for A as it is. By default ``max(m, n) eps``, applied
+            to A with columns scaled by powers of two, so that the units of the unknowns do not
+            matter. Negative: no threshold.
+        prec: The precision to compute in; by default the widest of ``a`` and ``b``, and ``"dd"`` when
+            neither is an MDArray.
+        driver: ``"qr"``, the only one in this version.
+        check_finite: Whether to raise ValueError for infinities and nans.
+
+    Returns:
+        A named tuple ``(x, residuals, rank, s)``, see `LstsqResult`, which also has the condition and
+        error estimates as attributes.
+
+    Raises:
+        LinAlgError: The sizes of ``a`` and ``b`` do not match.
+        ValueError: The driver or precision does not exist, ``rcond`` is nan, or an operand is not
+            finite.
+
+    Example:
+        >>> import mdla
+        >>> A = mdla.array([[1, 0], [1, 1], [1, 2], [1, 3]], prec="qd")
+        >>> x, residuals, rank, s = mdla.linalg.lstsq(A, [1, 3, 5, 7])
+        >>> print(x.to_numpy().round(12), rank)
+        [1. 2.] 2
+        >>> print(mdla.linalg.lstsq([[1, 1], [2, 2]], [2, 4]).rank)
+        1
+    """
+    if driver != "qr":
+        raise ValueError(f"lstsq: unknown driver {driver!r}; write 'qr', the only one so far")
+    if rcond is not None and not rcond == rcond:
+        raise ValueError("lstsq: rcond is nan; write None for max(m, n) eps")
+    inputs = read_inputs("lstsq", check_finite, prec, a=a, b=b)
+    matrix, right = inputs.planes
+    require_matrix("lstsq", "a", matrix)
+    right, is_vector = require_right_side("lstsq", matrix, right)
+    batch = np.broadcast_shapes(_planes.shape_of(matrix)[:-2], _planes.shape_of(right)[:-2])
+    left, right = stacked(matrix, batch), stacked(right, batch)
+    count, (m, n), k = left.shape[2], left.shape[3:], right.shape[4]
+    x = np.zeros((*right.shape[:3], n, k))
+    squares = np.zeros((1, right.shape[1], count, k))
+    rank, rconds = np.zeros(count, dtype=int), np.zeros(count)
+    errors = np.full((count, n, k), math.inf)
+    for i in range(count):
+        problem = _Problem(left[:, :, i], right[:, :, i], rcond, inputs.eps)
+        x[:, :, i] = problem.x
+        squares[:, :, i] = problem.squares
+        rank[i], rconds[i], errors[i] = problem.rank, problem.rcond, problem.errors
+    has_residuals = m > n and bool(np.all(rank == n))
+    if not has_residuals:
+        squares = squares[..., :0]
+
+    def unstacked(p: Any, shape: tuple[int, ...]) -> Any:
+        return p.reshape(*p.shape[: p.ndim - 1 - len(shape)], *batch, *shape)
+
+    shape = (n,) if is_vector else (n, k)
+    result = LstsqResult(
+        inputs.deliver(unstacked(x if not is_vector else x[..., 0], shape)),
+        inputs.deliver(unstacked(squares, squares.shape[3:])),
+        rank.reshape(batch) if batch else int(rank[0]),
+        None,
+    )
+    result.rcond = rconds.reshape(batch) if batch else float(rconds[0])
+    result.errors = unstacked(errors if not is_vector else errors[..., 0], shape)
+    return result
+
+
+class _Problem:
+    """One least-squares problem; computing is all it does."""
+
+    x: Planes
+    squares: Planes
+    rank: int
+    rcond: float
+    errors: npt.NDArray[np.float64]
+
+    def __init__(self, a: Planes, b: Planes, rcond: float | None, eps: float) -> None:
+        self.m, self.n, self.k = *a.shape[2:], b.shape[3]
+        self.eps = eps
+        self.tolerance = max(self.m, self.n) * eps if rcond is None else rcond
+        work = np.concatenate([a, b], axis=3)
+        matrix, right = work[..., : self.n], work[..., self.n :]
+        # With a threshold of the user's the ratios of the columns matter and are kept.
+        self.columns = exponents_along(matrix, *((-2,) if rcond is None else (-2, -1)))
+        self.columns = np.broadcast_to(self.columns, (1, self.n))
+        self.right = exponents_along(right, -2)
+        times_power(matrix, -self.columns)
+        times_power(right, -self.right)
+        self.rank, self.rcond = self.n, 0.0
+        self.errors = np.full((self.n, self.k), math.inf)
+        if self.m >= self.n:
+            self._reduce(work)
+            if self.rcond > 4 * self.n * self.tolerance:
+                # Far from a smaller rank: pivoting would find rank n.
+                self._finish(work, np.arange(self.n))
+                return
+            work = np.ascontiguousarray(work[:, :, : self.n])
+        else:
+            self.squares = np.zeros((1, a.shape[1], self.k))
+        self._solve_pivoted(work)
+
+    def _reduce(self, work: Planes) -> None:
+        """R and Q^H b; the rest of b is the residual."""
+        factor(work, self.n, keep=False)
+        self.rcond = _native.reciprocal_condition(work[:, :, : self.n, : self.n])
+        self.squares = _sums_of_squares(work[:, :, self.n :, self.n :])
+        self.residual_norms = np.sqrt(self.squares[0, 0])
+        times_power(self.squares, 2 * self.right[0])
+
+    def _finish(self, work: Planes, order: npt.NDArray[np.intp]) -> None:
+        """The solution for rank n from R and Q^H b, and its errors."""
+        n = self.n
+        y = np.ascontiguousarray(work[:, :, :n, n:])
+        substitute(work[:, :, :n, :n], y, lower=False)
+        if self.m >= n and self.rcond > 0:
+            self._estimate_errors(work, y, order)
+        self._deliver(y, order)
+
+    def _estimate_errors(self, work: Planes, y: Planes, order: npt.NDArray[np.intp]) -> None:
+        """Wedin's bound to first order, ||dy|| <= eps (kappa ||y|| + kappa^2 ||r|| / ||A||)."""
+        kappa = 1 / self.rcond if self.rcond > 0 else math.inf
+        size = math.sqrt(float(np.sum(work[:, 0, : self.n, : self.n] ** 2)))
+        length = np.sqrt(np.sum(y[:, 0] ** 2, axis=(0, 1)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            error = self.eps * kappa * (length + kappa * self.residual_norms / max(size, 1e-300))
+            self.errors = np.ldexp(np.broadcast_to(error, (self.n, self.k)), self._exponents())
+
+    def _exponents(self) -> npt.NDArray[np.int32]:
+        """What the scaled solution is to be multiplied by."""
+        exponents: npt.NDArray[np.int32] = self.right - self.columns.T
+        return exponents
+
+    def _deliver(self, y: Planes, order: npt.NDArray[np.intp]) -> None:
+        self.x = np.empty(y.shape)
+        self.x[:, :, order] = y
+        times_power(self.x, self._exponents())
+
+    def _solve_pivoted(self, work: Planes) -> None:
+        """Determine the rank of the first n columns, and solve with it."""
+        n, count = self.n, min(work.shape[2], self.n)
+        _, order = factor_pivoted(work, count, n, keep=False)
+        diagonal = np.abs(np.diagonal(work[0, 0, :count, :count]))
+        self.rank = int(np.sum(diagonal > self.tolerance * diagonal.max(initial=0.0)))
+        if self.rank == n:
+            self._finish(work, order)
+            return
+        self.rcond = 0.0
+        self.errors = np.full((n, self.k), math.inf)
+        rank = self.rank
+        if rank == 0:
+            self.x = np.zeros((*work.shape[:2], n, self.k))
+            return
+        # R x = c for the first rows of R, in the units of x: R^H = Z L, x = Z L^-H c.
+        rows = adjoint(work[:, :, :rank, :n]).copy()
+        times_power(rows, self.columns.T[order])
+        scale = exponents_along(rows, -2)
+        times_power(rows, -scale)
+        reflectors = factor(rows, rank)
+        y = np.zeros((*work.shape[:2], n, self.k))
+        head = np.ascontiguousarray(work[:, :, :rank, n:])
+        times_power(head, -scale.T)
+        substitute(adjoint(rows[:, :, :rank]), head, lower=True)
+        y[:, :, :rank] = head
+        apply(reflectors, y)
+        self.x = np.empty(y.shape)
+        self.x[:, :, order] = y
+        times_power(self.x, self.right)
+
+
+def _sums_of_squares(r: Planes) -> Planes:
+    """Planes (1, N, k) of the sums of |r|^2 over the rows of r (c, N, m, k)."""
+    rows = np.moveaxis(r, 3, 2)
+    out = np.zeros((1, *rows.shape[1:3]))
+    if rows.shape[3] == 0:
+        return out
+    flat = rows if len(rows) == 1 else np.concatenate([rows[:1], rows[1:]], axis=3)
+    _native.dot(out, flat, flat)
+    return out

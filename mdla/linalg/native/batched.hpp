@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Many small problems at once: every vector operation runs across the batch.
+#pragma once
+
+#include "planes.hpp"
+#include "triangular.hpp"
+
+namespace mdla {
+
+// Where the results of batched_qr go; a null pointer is a result that is not wanted.
+struct qr_results {
+  const planes_view<double>* r = nullptr;    // (B, min(m, n) or m, n), zeros below the diagonal
+  const planes_view<double>* q = nullptr;    // (B, m, columns of Q)
+  const planes_view<double>* h = nullptr;    // (B, m, n): R, and the tails of the reflectors below
+  const planes_view<double>* tau = nullptr;  // (B, min(m, n))
+};
+
+// QR of each matrix of a (B, m, n) by Householder reflectors.
+void batched_qr(const planes_view<double>& a, const qr_results& out);
+
+// x[i] = a[i]^-1 b[i] by QR after scaling rows and columns by powers of two, for a (B, n, n) and
+// b, x (B, n, k). rcond[i] estimates the reciprocal condition of the scaled matrix in the 1-norm
+// (0 where it is exactly singular, and x is of no use).
+void batched_solve(const planes_view<double>& x, double* rcond, const planes_view<double>& a,
+                   const planes_view<double>& b);
+
+// substitute for each of t (B, n, n) and b (B, n, k).
+void batched_substitute(const planes_view<double>& t, const planes_view<double>& b, triangle kind);
+
+}  // namespace mdla

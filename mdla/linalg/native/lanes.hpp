@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Small matrices side by side: entry (i, j) of all of them is one vector over the batch.
+#pragma once
+
+#include "numbers.hpp"
+
+namespace mdla {
+namespace linalg {
+
+// A stack of matrices with any strides.
+struct matrix_stack {
+  matrix first;
+  size count, stride;
+
+  matrix_stack(const planes_view<double>& v)
+      : first(v), count(v.shape[0]), stride(v.strides[0]) {}
+};
+
+// `lanes` matrices of some shape, columns one behind the other.
+class lane_matrix {
+ public:
+  lane_matrix(const field& f, size rows, size columns, size lanes)
+      : f_(f), rows_(rows), lanes_(lanes), memory_(f.room(lanes) * rows * columns) {}
+
+  numbers operator()(size i, size j) const {
+    return f_.over(memory_.data() + f_.room(lanes_) * (j * rows_ + i), lanes_);
+  }
+
+  // Matrices begin .. begin + count of a stack, into column `to_column` and following.
+  void load(const matrix_stack& from, size begin, size count, size to_column) const {
+    transfer(from, begin, count, to_column, from.first.rows, from.first.columns,
+             [](double* memory, double& lane) { lane = *memory; });
+  }
+  // The first rows and columns of these matrices, as many as the stack has.
+  void store(const matrix_stack& to, size begin, size count, size from_column) const {
+    transfer(to, begin, count, from_column, to.first.rows, to.first.columns,
+             [](double* memory, double& lane) { *memory = lane; });
+  }
+
+ private:
+  // Eight neighbours of a row at a time, so that both sides use whole cache lines.
+  template <class F>
+  void transfer(const matrix_stack& stack, size begin, size count, size column, size rows,
+                size columns, F move) const {
+    const matrix& one = stack.first;
+    for (int c = 0; c < f_.parts; ++c)
+      for (int k = 0; k < f_.limbs; ++k)
+        for (size i = 0; i < rows; ++i)
+          for (size j0 = 0; j0 < columns; j0 += lane_block) {
+            const size j1 = std::min(columns, j0 + lane_block);
+            for (size lane = 0; lane < count; ++lane) {
+              double* p = one.at(i, 0) + (begin + lane) * stack.stride + c * one.part + k * one.limb;
+              for (size j = j0; j < j1; ++j) {
+                const numbers x = (*this)(i, column + j);
+                move(p + j * one.column, x.p[c * x.part + k * x.plane + lane]);
+              }
+            }
+          }
+  }
+
+  const field& f_;
+  size rows_, lanes_;
+  workspace memory_;
+};
+
+// How many matrices go side by side: a column of them should stay in the first-level cache.
+inline size lanes_for(const field& f) {
+  return std::max<size>(lane_block, 128 / (f.limbs * f.parts) / lane_block * lane_block);
+}
+
+}  // namespace linalg
+}  // namespace mdla
