@@ -171,5 +171,10 @@ from mdla.linalg import (
     solve as solve,
     solve_triangular as solve_triangular,
 )
+from mdla.report import (
+    CapabilityReport as CapabilityReport,
+    capability_report as capability_report,
+    show_config as show_config,
+)
 
 __version__ = "0.1.0"

@@ -237,15 +237,12 @@ def apply(name: str, a: Any, *others: Any) -> MDArray:
         if type(b) is MDArray:
             y = b.planes
             if x.shape == y.shape and x.dtype == y.dtype:
-                out = np.empty(x.shape, x.dtype)
-                _native.elementwise(name, out, x, y)
-                return wrap(out, a.precision)
+                return wrap(_native.elementwise(name, None, x, y), a.precision)
         elif x.dtype == _D.dtype and (
             type(b) is float or (type(b) is int and -_DOUBLE_INTEGERS <= b <= _DOUBLE_INTEGERS)
         ):
-            out = np.empty(x.shape, x.dtype)
-            _native.elementwise(name, out, x, _planes.repeated(float(b), x.shape[2:]))
-            return wrap(out, a.precision)
+            y = _planes.repeated(float(b), x.shape[2:])
+            return wrap(_native.elementwise(name, None, x, y), a.precision)
     operands, result, working = unify(a, *others)
     return wrap(_planes.cast(_planes.elementwise(name, working, *operands), result), result)
 

@@ -115,10 +115,10 @@ def elementwise(name: str, prec: Precision, *operands: Planes) -> Planes:
     if any(shape_of(p) != shape for p in operands):
         shape = np.broadcast_shapes(*(shape_of(p) for p in operands))
         operands = tuple(broadcast(p, shape) for p in operands)
+    if any(p.shape[1] == prec.limbs for p in operands):
+        return _native.elementwise(name, None, *operands)
     parts = 1 if name == "abs" else max(p.shape[0] for p in operands)
-    out = np.empty((parts, prec.limbs, *shape), dtype=prec.dtype)
-    _native.elementwise(name, out, *operands)
-    return out
+    return _native.elementwise(name, np.empty((parts, prec.limbs, *shape), prec.dtype), *operands)
 
 
 _BY_SIGN: dict[str, Callable[[Any], Any]] = {

@@ -241,6 +241,17 @@ def test_no_numbers(bad):
     assert (a == 1).all()
 
 
+def test_lists_without_end():
+    endless = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match="64 deep"):
+        mdla.ones(2) + endless
+    with pytest.raises(ValueError, match="64 deep"):
+        mdla.array(endless)
+    with pytest.raises(ValueError, match="ragged"):
+        mdla.add(mdla.ones(2), [[1, 2], [3]])
+
+
 def test_shapes_that_do_not_broadcast():
     with pytest.raises(ValueError, match="broadcast"):
         mdla.ones((2, 3)) + mdla.ones((2, 4))

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
 import mdla
 from tests.oracle import assert_same_bits
@@ -202,3 +204,50 @@ def test_contains(prec):
     assert mdla.array("0.1", prec=prec) in a
     assert 3 not in a
     assert "x" not in a
+
+
+# -- every mixture of indices ----------------------------------------------------------------------
+
+LENGTHS = (2, 3, 4, 5)
+
+
+def entries(length):
+    """One index of any kind for an axis."""
+    integer = st.integers(-length, length - 1)
+    lists = st.lists(integer, min_size=2, max_size=2)
+    masks = hnp.arrays(bool, (length,))
+    return st.one_of(integer, st.slices(length), lists, masks, st.sampled_from([None, ..., True]))
+
+
+@given(st.data())
+def test_mixed_indices_as_numpy(data):
+    x = np.arange(120.0).reshape(LENGTHS)
+    a = mdla.array(x, prec="dd")
+    count = data.draw(st.integers(0, 5))
+    index = tuple(data.draw(entries(LENGTHS[min(i, 3)])) for i in range(count))
+    try:
+        want = x[index]
+    except IndexError:
+        with pytest.raises(IndexError):
+            a[index]
+        return
+    got = a[index]
+    assert got.shape == np.shape(want)
+    assert np.array_equal(got.to_numpy(), want)
+    x[index] = -7
+    a[index] = -7
+    assert np.array_equal(a.to_numpy(), x)
+
+
+@given(hnp.mutually_broadcastable_shapes(num_shapes=2, min_side=0, max_side=3), st.booleans())
+def test_broadcasting_as_numpy(shapes, complex_):
+    x, y = (np.arange(float(np.prod(s, dtype=int))).reshape(s) - 3 for s in shapes.input_shapes)
+    y = y * 1j if complex_ else y
+    a, b = mdla.array(x, prec="td"), mdla.array(y, prec="td")
+    for function in (np.add, np.subtract, np.multiply):
+        for right in (b, y):
+            got = function(a, right)
+            assert got.shape == shapes.result_shape
+            assert np.array_equal(got.to_numpy(), function(x, y))
+    assert np.array_equal(a == b, x == y)
+    assert np.array_equal(np.where(a == b, a, b).to_numpy(), np.where(x == y, x, y))

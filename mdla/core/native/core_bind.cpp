@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 #include "dispatch.hpp"
@@ -27,26 +28,40 @@ void for_type_of(const buffer& b, F f) {
   }
 }
 
-void bind_elementwise(const std::string& name, nb::handle out, nb::args operands) {
-  const buffer o(out, true, "out");
-  if (operands.size() > 3) bad_argument(name.c_str(), "at most three operands are possible");
+// With `out` None the result is a new array.
+nb::object bind_elementwise(const char* name, nb::object out, nb::args operands) {
+  const std::size_t count = operands.size();
+  if (count < 1 || count > 3) bad_argument(name, "one to three operands are possible");
   std::optional<buffer> arguments[3];
-  int count = 0;
-  for (nb::handle a : operands) arguments[count++].emplace(a, false, name.c_str());
-  for_type_of(o, [&](auto r) {
+  int parts = 1, limbs = 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const buffer& a = arguments[i].emplace(operands[i], false, name);
+    if (a.ndim() < 2) bad_argument(name, "planes of shape (1 or 2, limbs, ...) are needed");
+    parts = std::max<int>(parts, (int)a.shape(0));
+    limbs = std::max<int>(limbs, (int)a.shape(1));
+  }
+  for_type_of(*arguments[0], [&](auto r) {
     using R = decltype(r);
-    const planes_view<R> to = result_view_of<R>(o, "out");
     std::vector<planes_view<R>> views;
     views.reserve(3);
-    for (int i = 0; i < count; ++i) {
-      views.push_back(view_of<R>(*arguments[i], name.c_str()));
-      require_shape(views.back(), to.shape, name.c_str());
-      if (views.back().limbs != to.limbs && views.back().limbs != 1)
-        bad_argument(name.c_str(), "operands need as many limbs as the result, or one");
+    for (std::size_t i = 0; i < count; ++i) {
+      views.push_back(view_of<R>(*arguments[i], name));
+      require_shape(views.back(), views[0].shape, name);
     }
+    if (out.is_none()) {
+      const bool real = std::strcmp(name, "abs") == 0;
+      out = new_planes(numpy_type<R>, real ? 1 : parts, limbs, views[0].shape);
+    }
+    const buffer o(out, true, "out");
+    const planes_view<R> to = result_view_of<R>(o, "out");
+    require_shape(to, views[0].shape, name);
+    for (const auto& v : views)
+      if (v.limbs != to.limbs && v.limbs != 1)
+        bad_argument(name, "operands need as many limbs as the result, or one");
     nb::gil_scoped_release release;
     elementwise<R>(name, to, std::move(views));
   });
+  return out;
 }
 
 void bind_compare(nb::handle sign, nb::handle a, nb::handle b) {
@@ -134,13 +149,20 @@ void bind_core(nb::module_& m) {
       PyErr_SetString(PyExc_ValueError, e.text.c_str());
     }
   });
-  m.def("elementwise", &bind_elementwise, nb::arg("name"), nb::arg("out"), nb::arg("operands"));
+  m.def("elementwise", &bind_elementwise, nb::arg("name"), nb::arg("out").none(),
+        nb::arg("operands"));
   m.def("compare_signs", &bind_compare, nb::arg("sign"), nb::arg("a"), nb::arg("b"));
   m.def("sum", &bind_sum, nb::arg("out"), nb::arg("a"));
   m.def("dot", &bind_dot, nb::arg("out"), nb::arg("a"), nb::arg("b"));
   m.def("normalize", &bind_normalize, nb::arg("out"), nb::arg("a"));
   m.def("get_num_threads", &num_threads);
-  m.def("set_num_threads", &set_num_threads, nb::arg("n"));
+  m.def(
+      "set_num_threads",
+      [](int n) {
+        if (n < 1) throw nb::value_error("the number of threads must be at least 1");
+        set_num_threads(n);
+      },
+      nb::arg("n"));
   m.def("level", [] { return std::string(level_name(active_level())); });
   m.def("levels", [] {
     std::vector<std::string> names;

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From NumPy arrays to planes_view, with the checks that keep bad calls from reaching kernels.
 //
-// The buffer protocol is used directly: importing an array through nanobind's ndarray takes longer
-// than a kernel on a few hundred numbers.
+// NumPy's C interface is used directly: importing an array through nanobind's ndarray or the buffer
+// protocol takes longer than a kernel on a few hundred numbers.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
-#include <cstring>
+// Defined by module.cpp, which imports NumPy's function table for all files.
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL mdla_numpy_api
+#if !defined(MDLA_IMPORT_NUMPY)
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
 #include <string>
 
 #include "elementwise.hpp"
@@ -21,47 +28,47 @@ namespace nb = nanobind;
 }
 
 template <class E>
-constexpr char format_of = '?';
+constexpr int numpy_type = NPY_NOTYPE;
 template <>
-inline constexpr char format_of<double> = 'd';
+inline constexpr int numpy_type<double> = NPY_DOUBLE;
 template <>
-inline constexpr char format_of<float> = 'f';
+inline constexpr int numpy_type<float> = NPY_FLOAT;
 template <>
-inline constexpr char format_of<signed char> = 'b';
+inline constexpr int numpy_type<signed char> = NPY_BYTE;
 
-// A borrowed NumPy buffer, released with the object; create and destroy it under the GIL.
+// A NumPy array, borrowed from the caller.
 class buffer {
  public:
-  buffer(nb::handle object, bool writable, const char* what) {
-    const int flags = PyBUF_STRIDES | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
-    if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) nb::raise_python_error();
-    const char* f = view_.format ? view_.format : "B";
-    if (f[0] == 0 || f[1] != 0 || view_.ndim > axes::most) {
-      PyBuffer_Release(&view_);
-      bad_argument(what, "a float64 or float32 array is needed");
-    }
+  buffer(nb::handle object, bool writable, const char* what)
+      : array_(reinterpret_cast<PyArrayObject*>(object.ptr())) {
+    if (!PyArray_Check(object.ptr())) bad_argument(what, "a NumPy array is needed");
+    if (!PyArray_ISBEHAVED_RO(array_))
+      bad_argument(what, "the array is misaligned or byte-swapped");
+    if (writable && !PyArray_ISWRITEABLE(array_)) bad_argument(what, "the result is read-only");
+    if (ndim() > axes::most) bad_argument(what, "the array has too many dimensions");
   }
-  buffer(const buffer&) = delete;
-  buffer& operator=(const buffer&) = delete;
-  ~buffer() { PyBuffer_Release(&view_); }
 
   template <class E>
   bool holds() const {
-    return view_.format && view_.format[0] == format_of<E>;
+    return PyArray_TYPE(array_) == numpy_type<E>;
   }
   template <class E>
   E* data() const {
-    return static_cast<E*>(view_.buf);
+    return static_cast<E*>(PyArray_DATA(array_));
   }
-  int ndim() const { return view_.ndim; }
-  long long shape(int d) const { return view_.shape[d]; }
-  long long stride(int d) const { return view_.strides[d] / view_.itemsize; }
-  long long size() const { return view_.len / view_.itemsize; }
-  bool is_contiguous() const { return PyBuffer_IsContiguous(&view_, 'C') != 0; }
+  int ndim() const { return PyArray_NDIM(array_); }
+  long long shape(int d) const { return PyArray_DIM(array_, d); }
+  long long stride(int d) const { return PyArray_STRIDE(array_, d) / PyArray_ITEMSIZE(array_); }
+  long long size() const { return PyArray_SIZE(array_); }
+  bool is_contiguous() const { return PyArray_IS_C_CONTIGUOUS(array_) != 0; }
 
  private:
-  Py_buffer view_;
+  PyArrayObject* array_;
 };
+
+// A new contiguous array of planes, uninitialised. Long ones begin at a cache line, since a vector
+// load that straddles two lines takes twice as long.
+nb::object new_planes(int numpy_type, int parts, int limbs, const axes& shape);
 
 // Planes (parts, limbs, *shape). Kernels write only through views made with `writable`.
 template <class R>
