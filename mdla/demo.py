@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from importlib.resources import files
 from typing import TypeVar
 
@@ -65,7 +66,7 @@ def least_squares_table() -> list[str]:
         for _ in range(10):
             columns.append(columns[-1] * x)
         a = mdla.stack(columns, axis=1)
-        found, seconds = timed(lambda a=a, y=y: mdla.lstsq(a, y))
+        found, seconds = timed(partial(mdla.lstsq, a, y))
         digits = max(0.0, correct_digits(found.x, solution)) if found.rank == 11 else 0.0
         plan = mdla.gemm.plan(a.T, a)
         name = "float64" if prec == "d" else prec

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Scheme ``"direct"``: SIMD multiple-double products without a matrix engine.
 
-Three kernels, each within ``k eps |A| |B|`` entry by entry, for each part of complex entries
-(proofs in docs/direct.md):
+Four kernels, each within ``k eps |A| |B|`` entry by entry, for each part of complex entries (proofs
+in docs/direct.md):
 
-- *integer*: rows and columns scaled by powers of two, entries cut into unsigned 52-bit digits,
-  digit products summed exactly, one rounding for each result;
+- *integer*: rows and columns scaled by powers of two, entries cut into 52-bit digits, digit
+  products summed exactly, one rounding for each result;
+- *mixed*: the same with the last diagonal of digit products in doubles, for long sums of entries of
+  about one size;
 - *floating*: running sums, one for each order of magnitude, for any exponents;
 - *dot*: every product and sum rounded, in the fixed tree of `mdla.sum`.
 
@@ -41,8 +43,11 @@ _DOT_LIMBS = 4
 _ROUNDINGS = {1: 0, 2: 3, 3: 4.875, 4: 11.25, 5: 0, 8: 0, 10: 0, 16: 0}
 # Digits up to which the integer kernel is faster than the floating one.
 _MOST_DIGITS = {1: 2, 2: 4, 3: 7, 4: 11, 5: 17, 8: 24, 10: 24, 16: 24}
+# The mixed kernel is looked at for sums and products of at least this many terms; whether it keeps
+# its bound is then found out from the entries.
+_MIXED_TERMS, _MIXED_SIZE = 96, 64**3
 # digits = N + ceil((span + _GUARD) / 52) gives the integer kernel its bound.
-_GUARD = 9
+_GUARD = 10
 
 
 def digits_for(limbs: int, span: int) -> int:
@@ -51,7 +56,7 @@ def digits_for(limbs: int, span: int) -> int:
 
 
 class Direct(Scheme):
-    """Chooses one of the three kernels by size, precision and exponent span."""
+    """Chooses one of the kernels by size, precision, exponent span and size of the entries."""
 
     def __init__(self) -> None:
         super().__init__("direct", [Simd()])
@@ -68,8 +73,14 @@ class Direct(Scheme):
         if m * k * n * parts <= _SMALL[limbs]:
             return floating
         a, b = real_operands(problem)
+        long = terms >= _MIXED_TERMS and a[0].size * b.shape[-1] >= _MIXED_SIZE
+        # Beyond dd, exact cancellation in A^H A needs the integer kernel.
+        tried = 1 < limbs and (limbs == 2 or parts < 4)
+        if long and tried and _native.mixed_suffices(a, b, k):
+            return Choice("mixed", limbs)
         span = _native.exponent_span(a, b, 52 - _GUARD)
-        digits = digits_for(limbs, span)
+        # A complex product of k terms has sums of 2 k, and k eps to keep.
+        digits = digits_for(limbs, span + (parts == 4))
         if digits > _MOST_DIGITS[limbs]:
             return floating._replace(span=span)
         return Choice("integer", digits, span)
@@ -95,6 +106,8 @@ class Simd:
         if choice.kernel == "integer":
             # Without an instruction for halves of 52-bit products, each pair takes five.
             step = choice.digits**2 * (1.0 if level == "v4" else 2.5)
+        elif choice.kernel == "mixed":
+            step = limbs * (limbs - 1) * (1.0 if level == "v4" else 2.5) + limbs
         else:
             step = max(1.0, 1.75 * limbs**2 * (limbs + 1) + 2 * limbs - 7)
         entries = problem.a.size + problem.b.size + 4 * math.prod(problem.shape[::2])
@@ -107,15 +120,14 @@ class Simd:
         return _by_tiles(problem, choice)
 
 
-def _stacked(planes: Planes, axis: int) -> Planes:
-    """Planes (2, N, ...) -> (N, ...) with the parts alternating along an axis."""
-    parts = np.stack([planes[0], planes[1]], axis=axis)
-    at = axis % parts.ndim
-    shape = parts.shape
-    return parts.reshape(*shape[: at - 1], shape[at - 1] * 2, *shape[at + 1 :])
-
-
 def real_operands(problem: Problem) -> tuple[Planes, Planes]:
+    """The operands of `_stack`, formed once."""
+    if problem.stacked is None:
+        problem.stacked = _stack(problem)
+    return problem.stacked
+
+
+def _stack(problem: Problem) -> tuple[Planes, Planes]:
     """The product as one batch of real products: planes (N, batch, m, k) and (N, batch, k, n).
 
     Complex factors are stacked so that each part of a result is one sum. With both complex, columns

@@ -32,9 +32,9 @@ class Plan:
     Attributes:
         scheme: How the product is computed; decides the bits.
         engine: What computes it.
-        kernel: The part of the scheme: for ``"direct"`` it is ``"integer"``, ``"floating"`` or
-            ``"dot"``.
-        digits: Digits of 52 bits that the integer kernel cuts each entry into, else 0.
+        kernel: The part of the scheme: for ``"direct"`` it is ``"integer"``, ``"mixed"``,
+            ``"floating"`` or ``"dot"``.
+        digits: Digits of 52 bits that the integer and the mixed kernel cut each entry into, else 0.
         span: Bits by which the largest product that enters a result lies below the scales of its
             row and column, at most; None where it was not needed.
         prec: The precision in which the product is formed.
@@ -67,7 +67,7 @@ class Plan:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Problem:
     """Two matrix operands in one format of doubles, ready for a scheme.
 
@@ -78,6 +78,7 @@ class Problem:
         result: The format that the product is rounded to.
         batch: The broadcast batch axes.
         drop: The axes, of -2 and -1, that matrix products of vectors do not have.
+        stacked: The operands as a scheme has rearranged them, kept between planning and running.
     """
 
     a: Planes
@@ -86,6 +87,7 @@ class Problem:
     result: Precision
     batch: tuple[int, ...]
     drop: tuple[int, ...]
+    stacked: tuple[Planes, Planes] | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:

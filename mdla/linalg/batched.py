@@ -17,7 +17,7 @@ Planes = npt.NDArray[Any]
 
 # Up to this min(m, n) a stack is worked on side by side, beyond one matrix after the other: then
 # the products of the blocked algorithm are faster than vectors over the stack.
-_SMALL = {1: 32, 2: 32, 3: 32, 4: 32, 5: 32, 8: 24, 10: 24, 16: 16}
+_SMALL = {1: 64, 2: 48, 3: 48, 4: 40, 5: 24, 8: 24, 10: 24, 16: 20}
 
 # Systems per native call, so that an interrupt is heeded in between.
 _PER_CALL = 4096
@@ -25,7 +25,9 @@ _PER_CALL = 4096
 
 def is_small(planes: Planes) -> bool:
     """Whether a stack of matrices is one for this module."""
-    return min(planes.shape[-2:]) <= _SMALL[planes.shape[1]] and max(planes.shape[-2:]) <= 512
+    rows, columns = planes.shape[-2:]
+    small: bool = min(rows, columns) <= _SMALL[planes.shape[1]] and max(rows, columns) <= 512
+    return small
 
 
 def _portions(count: int) -> Iterator[slice]:

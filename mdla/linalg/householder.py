@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Blocked Householder QR on planes, in place.
 
-The columns are taken in blocks. Within a block they are halved recursively down to a panel that a
-native kernel factors; a half is applied to the rest by matrix products, as a block is, so that
-nearly all arithmetic happens in `mdla.matmul`. A block of reflectors is kept in the compact form
-H = I - V T V^H (R. Schreiber and C. Van Loan, SIAM J. Sci. Stat. Comput. 10 (1989) 53-57; the
-recursion: E. Elmroth and F. Gustavson, IBM J. Res. Dev. 44 (2000) 605-624).
+The columns are taken in blocks, each factored by a native kernel that halves it recursively down to
+narrow panels (E. Elmroth and F. Gustavson, IBM J. Res. Dev. 44 (2000) 605-624). A block is applied
+to the columns behind it by `mdla.matmul`, where nearly all arithmetic happens. Its reflectors are
+kept as H = I - V U^H with U = V T^H, T triangular: the compact form of R. Schreiber and C. Van Loan
+(SIAM J. Sci. Stat. Comput. 10 (1989) 53-57), multiplied out so that it takes two products.
 
 Conventions are LAPACK's: the diagonal of R is real, its entry j has the sign opposite to the entry
 it replaces (zero counts as positive), and a column that is zero below the diagonal gets H = I.
@@ -26,29 +26,43 @@ __all__ = [
     "BlockReflector",
     "adjoint",
     "apply",
-    "apply_adjoint",
     "factor",
     "factor_pivoted",
     "multiply",
+    "reduce",
 ]
 
 Planes = npt.NDArray[Any]
 
 # Columns of a native panel by the number of limbs: a product costs the less in comparison the more
 # limbs there are.
-_PANEL = {1: 32, 2: 32, 3: 16, 4: 16, 5: 8, 8: 8, 10: 4, 16: 4}
+_PANEL = {1: 16, 2: 16, 3: 8, 4: 8, 5: 8, 8: 8, 10: 8, 16: 4}
+
+# Up to this many columns are one panel: the calls would cost more than the arithmetic.
+_WHOLE = {1: 32, 2: 32, 3: 24, 4: 24, 5: 16, 8: 16, 10: 12, 16: 8}
 
 # A column shorter than this times the first one waits for the next round of pivoting, so that
 # rounding errors of the double precision in which the order is chosen do not matter.
 _PIVOT_RANGE = 2.0**-20
 
+# Columns whose order is chosen at a time, so that an interrupt is heeded in between.
+_PIVOT_ROUND = 128
+
 
 class BlockReflector(NamedTuple):
-    """H = I - V T V^H on the rows from ``first`` on."""
+    """H = I - V U^H on the rows from ``first`` on, a product of elementary reflectors.
+
+    Attributes:
+        first: The first row it acts on.
+        v: Unit lower trapezoidal, the vectors of the elementary reflectors.
+        u: V T^H.
+        tau: The coefficients of the elementary reflectors, planes (c, N, 1, w).
+    """
 
     first: int
     v: Planes
-    t: Planes
+    u: Planes
+    tau: Planes
 
 
 def multiply(a: Planes, b: Planes) -> Planes:
@@ -65,78 +79,65 @@ def adjoint(a: Planes) -> Planes:
     return a
 
 
-def panel_width(limbs: int) -> int:
-    """Columns of the panels factored by the native kernel."""
-    return _PANEL[limbs]
-
-
-def block_width(limbs: int, count: int) -> int:
-    """Columns of the blocks: an eighth of all, a power of two times the panel."""
-    width = panel_width(limbs)
-    while width * 8 < count:
-        width *= 2
-    return width
+def widths(limbs: int, count: int) -> tuple[int, int]:
+    """Columns of the panels and of the blocks for ``count`` columns."""
+    if count <= _WHOLE[limbs]:
+        return count, count
+    panel = _PANEL[limbs]
+    block = max(32, panel)
+    while block * 8 < count:
+        block *= 2
+    return panel, block
 
 
 def factor(work: Planes, count: int, keep: bool = True, first: int = 0) -> list[BlockReflector]:
-    """Triangularise columns ``first .. first + count`` of planes (c, N, m, n) from row ``first`` on.
+    """Triangularise ``count`` columns of planes (c, N, m, n), from row and column ``first`` on.
 
-    The other columns behind them are transformed along. The work array must be C-contiguous.
+    The columns behind them are transformed along. The work array must be C-contiguous.
 
     Returns:
         The reflectors with product Q: the old work array is Q times the new one. Empty, and less
-        work, without ``keep``.
+        work for the same bits, without ``keep``.
     """
     parts, limbs, rows, columns = work.shape
-    width = block_width(limbs, count)
+    panel, width = widths(limbs, count)
     reflectors = []
-    for start in range(first, first + count, width):
+    for start in range(first, first + count, max(width, 1)):
         w = min(width, first + count - start)
         stop = start + w
-        if not keep and stop == first + count and columns - start <= 2 * panel_width(limbs):
-            # Nobody asks for the last reflectors; what they change fits into the panel.
-            _native.qr_panel(None, None, work[:, :, start:, start:], w)
+        if not keep and stop == columns and w <= panel:
+            # Nobody asks for the last reflectors.
+            _native.qr_panel(work[:, :, start:, start:], w)
             break
         v = np.zeros((parts, limbs, rows - start, w))
-        t = np.zeros((parts, limbs, w, w))
-        _factor_block(work[:, :, start:, start:stop], v, t)
+        block = BlockReflector(start, v, np.empty_like(v), np.empty((parts, limbs, 1, w)))
+        _native.qr_block(v, block.u, block.tau, work[:, :, start:, start:stop], panel)
         if stop < columns:
-            apply_adjoint(work[:, :, start:, stop:], v, t)
+            _subtract_product(work[:, :, start:, stop:], block.u, v)
         if keep:
-            reflectors.append(BlockReflector(start, v, t))
+            reflectors.append(block)
     return reflectors
 
 
-def _factor_block(a: Planes, v: Planes, t: Planes) -> None:
-    """Triangularise all columns of a, and fill in V and T, which come as zeros."""
-    width = a.shape[3]
-    panel = panel_width(a.shape[1])
-    if width <= panel:
-        _native.qr_panel(v, t, a, width)
-        return
-    half = panel
-    while 2 * half < width:
-        half *= 2
-    v1, t1 = v[:, :, :, :half], t[:, :, :half, :half]
-    v2, t2 = v[:, :, half:, half:], t[:, :, half:, half:]
-    _factor_block(a[:, :, :, :half], v1, t1)
-    apply_adjoint(a[:, :, :, half:], v1, t1)
-    _factor_block(a[:, :, half:, half:], v2, t2)
-    # (I - V1 T1 V1^H)(I - V2 T2 V2^H) = I - V T V^H
-    inner = multiply(adjoint(v1[:, :, half:]), v2)
-    np.negative(multiply(t1, multiply(inner, t2)), out=t[:, :, :half, half:])
+def reduce(work: Planes, count: int) -> None:
+    """Triangularise the first columns and transform the others, right-hand sides, along."""
+    whole = _WHOLE[work.shape[1]]
+    if count <= whole and work.shape[3] <= 2 * whole:
+        # All of it fits into a panel.
+        _native.qr_panel(work, count)
+    else:
+        factor(work, count, keep=False)
 
 
-def apply_adjoint(c: Planes, v: Planes, t: Planes) -> None:
-    """C <- H^H C in place, for H = I - V T V^H."""
-    _native.subtract_in_place(c, multiply(v, multiply(adjoint(t), multiply(adjoint(v), c))))
+def _subtract_product(c: Planes, x: Planes, y: Planes) -> None:
+    """C <- C - X Y^H C in place."""
+    _native.subtract_in_place(c, multiply(x, multiply(adjoint(y), c)))
 
 
 def apply(reflectors: list[BlockReflector], c: Planes) -> None:
     """C <- Q C in place, for the product Q of the reflectors."""
-    for first, v, t in reversed(reflectors):
-        rest = c[:, :, first:]
-        _native.subtract_in_place(rest, multiply(v, multiply(t, multiply(adjoint(v), rest))))
+    for block in reversed(reflectors):
+        _subtract_product(c[:, :, block.first :], block.v, block.u)
 
 
 def form_q(reflectors: list[BlockReflector], like: Planes, rows: int, columns: int) -> Planes:
@@ -144,9 +145,8 @@ def form_q(reflectors: list[BlockReflector], like: Planes, rows: int, columns: i
     q = np.zeros((*like.shape[:2], rows, columns))
     diagonal = np.arange(min(rows, columns))
     q[0, 0, diagonal, diagonal] = 1
-    for first, v, t in reversed(reflectors):
-        rest = q[:, :, first:, first:]
-        _native.subtract_in_place(rest, multiply(v, multiply(t, multiply(adjoint(v), rest))))
+    for block in reversed(reflectors):
+        _subtract_product(q[:, :, block.first :, block.first :], block.v, block.u)
     return q
 
 
@@ -165,14 +165,14 @@ def factor_pivoted(
     reflectors: list[BlockReflector] = []
     first = 0
     while first < count:
-        taken, chosen = _native.pivot_order(work[:, :, first:, first:columns], _PIVOT_RANGE)
+        rest = work[:, :, first:, first:columns]
+        taken, chosen = _native.pivot_order(rest, _PIVOT_RANGE, min(count - first, _PIVOT_ROUND))
         if taken == 0:
             # Only zeros are left (or nans, which have no order).
             taken = count - first
         else:
             work[..., first:columns] = work[..., first:columns][..., chosen]
             order[first:] = order[first:][chosen]
-        taken = min(taken, count - first)
         reflectors += factor(work, taken, keep, first)
         first += taken
     return reflectors, order

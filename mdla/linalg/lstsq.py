@@ -12,11 +12,9 @@ import numpy.typing as npt
 from mdla import _native
 from mdla.core import planes as _planes
 from mdla.core.array import MDArray
-from mdla.core.precision import precision
 from mdla.core.protocols import implements
-from mdla.linalg.householder import adjoint, apply, factor, factor_pivoted
+from mdla.linalg.householder import adjoint, apply, factor, factor_pivoted, reduce
 from mdla.linalg.inputs import (
-    LinAlgError,
     exponents_along,
     read_inputs,
     require_matrix,
@@ -68,10 +66,11 @@ def lstsq(
 ) -> LstsqResult:
     """Minimise ``||A x - b||``; of several solutions, return the one with the smallest ``||x||``.
 
-    By Householder QR with column pivoting, and a second QR of the rows of R if the rank is less than
-    n (a complete orthogonal factorisation, G. Golub and C. Van Loan, Matrix Computations, 4th ed.,
-    section 5.5). The computed x solves a problem with ``A + E``, ``||E||_F <= c n eps ||A||_F`` (N. J.
-    Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., theorem 20.3), exactly.
+    By Householder QR, with column pivoting where the rank may be less than n, and then a second QR
+    of the rows of R (a complete orthogonal factorisation, G. Golub and C. Van Loan, Matrix
+    Computations, 4th ed., section 5.5). The computed x solves exactly a problem with ``A + E`` and
+    ``b + f``, where ``||E||_F <= c n eps ||A||_F`` and ``||f|| <= c n eps ||b||`` (N. J. Higham,
+    Accuracy and Stability of Numerical Algorithms, 2nd ed., theorem 20.3).
 
     The rank is the number of entries on the diagonal of R that exceed ``rcond`` times the largest.
 
@@ -81,14 +80,14 @@ def lstsq(
         rcond: The threshold for the rank, for A as it is. By default ``max(m, n) eps``, applied
             to A with columns scaled by powers of two, so that the units of the unknowns do not
             matter. Negative: no threshold.
-        prec: The precision to compute in; by default the widest of ``a`` and ``b``, and ``"dd"`` when
-            neither is an MDArray.
+        prec: The precision to compute in; by default the widest of ``a`` and ``b``, and ``"dd"``
+            when neither is an MDArray.
         driver: ``"qr"``, the only one in this version.
         check_finite: Whether to raise ValueError for infinities and nans.
 
     Returns:
-        A named tuple ``(x, residuals, rank, s)``, see `LstsqResult`, which also has the condition and
-        error estimates as attributes.
+        A named tuple ``(x, residuals, rank, s)``, see `LstsqResult`, which also has estimates of
+        the condition and of the errors as attributes.
 
     Raises:
         LinAlgError: The sizes of ``a`` and ``b`` do not match.
@@ -155,7 +154,7 @@ class _Problem:
     def __init__(self, a: Planes, b: Planes, rcond: float | None, eps: float) -> None:
         self.m, self.n, self.k = *a.shape[2:], b.shape[3]
         self.eps = eps
-        self.tolerance = max(self.m, self.n) * eps if rcond is None else rcond
+        self.tolerance = max(self.m, self.n) * eps if rcond is None else max(rcond, 0.0)
         work = np.concatenate([a, b], axis=3)
         matrix, right = work[..., : self.n], work[..., self.n :]
         # With a threshold of the user's the ratios of the columns matter and are kept.
@@ -179,7 +178,7 @@ class _Problem:
 
     def _reduce(self, work: Planes) -> None:
         """R and Q^H b; the rest of b is the residual."""
-        factor(work, self.n, keep=False)
+        reduce(work, self.n)
         self.rcond = _native.reciprocal_condition(work[:, :, : self.n, : self.n])
         self.squares = _sums_of_squares(work[:, :, self.n :, self.n :])
         self.residual_norms = np.sqrt(self.squares[0, 0])
@@ -218,6 +217,10 @@ class _Problem:
         n, count = self.n, min(work.shape[2], self.n)
         _, order = factor_pivoted(work, count, n, keep=False)
         diagonal = np.abs(np.diagonal(work[0, 0, :count, :count]))
+        if not np.isfinite(diagonal).all():
+            self.rank, self.x = 0, np.full((*work.shape[:2], n, self.k), math.nan)
+            self.x[:, 1:] = 0
+            return
         self.rank = int(np.sum(diagonal > self.tolerance * diagonal.max(initial=0.0)))
         if self.rank == n:
             self._finish(work, order)

@@ -57,9 +57,10 @@ def qr(
     """Factor ``A = Q R`` with Q unitary and R upper triangular.
 
     By blocked Householder reflections, with columns scaled by powers of two, so for each column
-    ``||a_j - (Q R)_j|| <= c n eps ||a_j||`` and ``||Q^H Q - I||_F <= c n eps`` with a small c (N. J.
-    Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 19.3). The diagonal of
-    R is real and may have either sign, as in NumPy and LAPACK.
+    ``||a_j - (Q R)_j|| <= c n eps ||a_j||``, and ``||Q^H Q - I||_F <= c n eps``, with a small c
+    (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 19.3). The
+    diagonal of R is real and may have either sign, as in NumPy and LAPACK: the opposite of the
+    sign of the real part of the entry it replaces, where zero counts as positive.
 
     Args:
         a: A matrix (m, n) or a stack of them (..., m, n), real or complex.
@@ -84,8 +85,9 @@ def qr(
         >>> import mdla
         >>> A = mdla.array([[3, 1], [4, 2]], prec="qd")
         >>> Q, R = mdla.linalg.qr(A)
-        >>> print(R[0, 0])
-        -5.0
+        >>> print(R.to_numpy().round(12) + 0.0)
+        [[-5.  -2.2]
+         [ 0.   0.4]]
         >>> bool(mdla.norm(A - Q @ R) < 20 * mdla.finfo("qd").eps)
         True
         >>> mdla.linalg.qr(A, mode="full")
@@ -94,9 +96,7 @@ def qr(
         ValueError: qr: unknown mode 'full'; write 'reduced', 'complete', 'r' or 'raw'
     """
     if mode not in _MODES:
-        raise ValueError(
-            f"qr: unknown mode {mode!r}; write 'reduced', 'complete', 'r' or 'raw'"
-        )
+        raise ValueError(f"qr: unknown mode {mode!r}; write 'reduced', 'complete', 'r' or 'raw'")
     inputs = read_inputs("qr", check_finite, prec, a=a)
     planes = inputs.planes[0]
     require_matrix("qr", "a", planes)
@@ -110,7 +110,9 @@ def qr(
         stack = stacked(planes, batch)
         each = [_factor_one(stack[:, :, i], mode, pivoting) for i in range(stack.shape[2])]
         if not each:
-            each_like = _factor_one(np.zeros((*planes.shape[:2], *planes.shape[-2:])), mode, pivoting)
+            each_like = _factor_one(
+                np.zeros((*planes.shape[:2], *planes.shape[-2:])), mode, pivoting
+            )
             results = [_empty_stack(p, batch) for p in each_like]
         else:
             results = [_unstacked(_stack(parts), batch) for parts in zip(*each, strict=True)]
@@ -127,7 +129,8 @@ def _deliver(inputs: Inputs, results: list[Any], mode: str) -> Any:
         if order is not None:
             return (*arrays, order)
         return arrays[0] if mode == "r" else tuple(arrays)
-    return QRResult(*arrays) if order is None else PivotedQRResult(*arrays, order)
+    q, r = arrays
+    return QRResult(q, r) if order is None else PivotedQRResult(q, r, order)
 
 
 def _factor_one(a: Planes, mode: str, pivoting: bool) -> list[Any]:
@@ -163,16 +166,16 @@ def _factor_one(a: Planes, mode: str, pivoting: bool) -> list[Any]:
 
 def _with_reflectors(work: Planes, reflectors: list[BlockReflector]) -> Planes:
     """R with the tails of the reflectors in the place of its zeros."""
-    for first, v, _ in reflectors:
-        below = np.tril(v, -1)
-        work[:, :, first:, first : first + v.shape[3]] += below
+    for block in reflectors:
+        first, width = block.first, block.v.shape[3]
+        work[:, :, first:, first : first + width] += np.tril(block.v, -1)
     return work
 
 
 def _coefficients(work: Planes, reflectors: list[BlockReflector], count: int) -> Planes:
     tau = np.zeros((*work.shape[:2], count))
-    for first, _, t in reflectors:
-        tau[:, :, first : first + t.shape[3]] = np.diagonal(t, axis1=2, axis2=3)
+    for block in reflectors:
+        tau[:, :, block.first : block.first + block.v.shape[3]] = block.tau[:, :, 0]
     return tau
 
 

@@ -13,8 +13,9 @@ from mdla.core import planes as _planes
 from mdla.core.array import MDArray
 from mdla.core.protocols import implements
 from mdla.linalg import batched
-from mdla.linalg.householder import factor
+from mdla.linalg.householder import reduce
 from mdla.linalg.inputs import (
+    Inputs,
     LinAlgError,
     exponents_along,
     read_inputs,
@@ -28,24 +29,29 @@ __all__ = ["solve"]
 
 Planes = npt.NDArray[Any]
 
+# Exactly singular matrices have shown reciprocal conditions up to 0.75 eps after rounding (n = 2,
+# one limb), and smaller ones the larger n is.
+_SINGULAR = 4
+
 
 @implements(np.linalg.solve)
 def solve(a: Any, b: Any, *, prec: Any = None, check_finite: bool = True) -> MDArray:
     """Solve ``A x = b`` for a square A.
 
     Rows and columns are scaled by powers of two, and the scaled matrix is factored by Householder
-    reflections; the computed x satisfies ``(A + E) x = b`` with ``||E|| <= c n eps ||A||`` in the scaled
-    norm (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., theorem 19.5).
+    reflections; the computed x satisfies ``(A + E) x = b`` with ``||E|| <= c n eps ||A||`` in the
+    scaled norm (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., theorem
+    19.5).
 
-    A matrix counts as singular when the reciprocal condition number of the scaled matrix is below
-    ``n eps``: then no digit of x would be right, and an error is raised instead. This does not depend
-    on the units of the unknowns and equations.
+    A matrix counts as singular when the reciprocal condition number of the scaled matrix, in the
+    1-norm, is below ``4 eps``: then hardly a digit of x would be right, and an error is raised
+    instead. This does not depend on the units of the unknowns and equations.
 
     Args:
         a: A matrix (n, n) or a stack (..., n, n).
         b: A vector (n,), or a matrix or stack of matrices (..., n, k).
-        prec: The precision to compute in; by default the widest of ``a`` and ``b``, and ``"dd"`` when
-            neither is an MDArray.
+        prec: The precision to compute in; by default the widest of ``a`` and ``b``, and ``"dd"``
+            when neither is an MDArray.
         check_finite: Whether to raise ValueError for infinities and nans.
 
     Returns:
@@ -59,7 +65,7 @@ def solve(a: Any, b: Any, *, prec: Any = None, check_finite: bool = True) -> MDA
     Example:
         >>> import mdla
         >>> print(mdla.linalg.solve([[4, 1], [2, 3]], [9, 7], prec="qd"))
-        [2.0 1.0]
+        [2. 1.]
         >>> mdla.linalg.solve([[1, 2], [2, 4]], [1, 1])
         Traceback (most recent call last):
         ...
@@ -70,16 +76,15 @@ def solve(a: Any, b: Any, *, prec: Any = None, check_finite: bool = True) -> MDA
     require_matrix("solve", "a", matrix, square=True)
     right, is_vector = require_right_side("solve", matrix, right)
     batch = np.broadcast_shapes(_planes.shape_of(matrix)[:-2], _planes.shape_of(right)[:-2])
-    n = matrix.shape[-1]
     if batch and batched.is_small(matrix):
         x, rcond = batched.solve(stacked(matrix, batch), stacked(right, batch))
-        _require_regular(rcond, batch, n, inputs.eps, inputs.result.name)
+        _require_regular(rcond, batch, inputs)
     else:
         x = np.array(stacked(right, batch), order="C")
         rcond = np.ones(x.shape[2])
         for i, one in enumerate(np.moveaxis(stacked(matrix, batch), 2, 0)):
             rcond[i] = _solve_one(one, x[:, :, i])
-            _require_regular(rcond[: i + 1], batch, n, inputs.eps, inputs.result.name)
+            _require_regular(rcond[: i + 1], batch, inputs)
     x = x.reshape(*x.shape[:2], *batch, *x.shape[3:])
     return inputs.deliver(x[..., 0] if is_vector else x)
 
@@ -93,7 +98,7 @@ def _solve_one(a: Planes, x: Planes) -> float:
     times_power(work, -exponents_along(matrix, -1))
     exponents = exponents_along(matrix, -2)
     times_power(matrix, -exponents)
-    factor(work, n, keep=False)
+    reduce(work, n)
     rcond: float = _native.reciprocal_condition(matrix)
     if rcond == 0:
         return rcond
@@ -105,19 +110,20 @@ def _solve_one(a: Planes, x: Planes) -> float:
 
 
 def _require_regular(
-    rcond: npt.NDArray[np.float64], batch: tuple[int, ...], n: int, eps: float, prec: str
+    rcond: npt.NDArray[np.float64], batch: tuple[int, ...], inputs: Inputs
 ) -> None:
-    bad = np.flatnonzero(rcond < n * eps)
+    least = _SINGULAR * inputs.eps
+    bad = np.flatnonzero(rcond < least)
     if not len(bad):
         return
     value = rcond[bad[0]]
-    index = tuple(int(i) for i in np.unravel_index(bad[0], batch)) if batch else None
-    which = f"a[{', '.join(map(str, index))}]" if index is not None else "a"
-    how = "" if value == 0 else (
-        f" to working precision: its reciprocal condition number is about {value:.1e}, "
-        f"less than n eps = {n * eps:.1e} in {prec}"
-    )
+    index = ", ".join(str(int(i)) for i in np.unravel_index(bad[0], batch)) if batch else ""
+    which = f"a[{index}]" if index else "a"
+    advice = "write mdla.lstsq(a, b) for a least-squares solution"
+    if value == 0:
+        raise LinAlgError(f"solve: {which} is singular; {advice}")
     raise LinAlgError(
-        f"solve: {which} is singular{how}; write mdla.lstsq(a, b) for a least-squares solution"
-        + ("" if value == 0 else ", or ask for a wider prec if the entries are that exact")
+        f"solve: {which} is singular to working precision: its reciprocal condition number is "
+        f"about {value:.1e}, less than {_SINGULAR} eps = {least:.1e} in {inputs.result.name}; "
+        f"{advice}, or ask for a wider prec if the entries are that exact"
     )

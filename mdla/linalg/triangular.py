@@ -36,8 +36,8 @@ def solve_triangular(
 ) -> MDArray:
     """Solve ``op(A) x = b`` for a triangular A; op is the identity, transpose or adjoint.
 
-    The computed x satisfies ``(op(A) + E) x = b`` with ``|E| <= c n eps |op(A)|`` entry by entry (N. J.
-    Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., theorem 8.5).
+    The computed x satisfies ``(op(A) + E) x = b`` with ``|E| <= c n eps |op(A)|`` entry by entry
+    (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., theorem 8.5).
 
     Args:
         a: A matrix (n, n) or a stack (..., n, n); the other triangle is not read.
@@ -59,7 +59,7 @@ def solve_triangular(
         >>> import mdla
         >>> A = mdla.array([[2, 1], [0, 4]])
         >>> print(mdla.linalg.solve_triangular(A, [4, 8]))
-        [1.0 2.0]
+        [1. 2.]
         >>> mdla.linalg.solve_triangular([[1, 2], [0, 0]], [1, 1])
         Traceback (most recent call last):
         ...

@@ -388,6 +388,23 @@ def test_strings_agree_with_python(x):
     assert to_planes(x.hex(), "dd")[0].tolist() == [x, 0.0]
 
 
+@given(text=st.text(alphabet="0123456789.eEjJ+-/_xXpPinfaty() ", max_size=12))
+def test_any_string_is_read_or_refused(text):
+    try:
+        planes = to_planes(text, "d")
+    except ValueError as refusal:
+        assert "at position" in str(refusal)
+        planes = None
+    for kind in (float, complex):
+        try:
+            expected = kind(text)
+        except ValueError:
+            continue
+        # Whatever Python reads, we read alike.
+        assert planes is not None
+        np.testing.assert_array_equal(convert.to_complex(planes), complex(expected))
+
+
 @given(digits=st.integers(1, 10**300), exponent=st.integers(-350, 100))
 def test_decimal_strings_are_rounded_once(digits, exponent):
     text = f"{digits}e{exponent}"

@@ -150,7 +150,10 @@ void bind_core(nb::module_& m) {
     }
   });
   m.def("elementwise", &bind_elementwise, nb::arg("name"), nb::arg("out").none(),
-        nb::arg("operands"));
+        nb::arg("operands"),
+        nb::sig("def elementwise(name: str, out: numpy.typing.NDArray[typing.Any] | None, "
+                "*operands: numpy.typing.NDArray[typing.Any]) -> "
+                "numpy.typing.NDArray[typing.Any]"));
   m.def("compare_signs", &bind_compare, nb::arg("sign"), nb::arg("a"), nb::arg("b"));
   m.def("sum", &bind_sum, nb::arg("out"), nb::arg("a"));
   m.def("dot", &bind_dot, nb::arg("out"), nb::arg("a"), nb::arg("b"));
@@ -170,7 +173,7 @@ void bind_core(nb::module_& m) {
     return names;
   });
   m.def("set_level", &set_level, nb::arg("name"));
-  m.def("cpu_features", &features);
+  m.def("cpu_features", &features, nb::sig("def cpu_features() -> dict[str, bool]"));
   m.def("probe", [](const std::string& lane) { return probe(lane.c_str()); }, nb::arg("lane"));
   m.attr("tree_version") = tree_version;
 }

@@ -95,6 +95,11 @@ class arena {
 
 constexpr int side_width(int side) { return side == 0 ? tile_rows : tile_columns; }
 
+// The width of a panel when `left` lanes are left.
+inline int panel_width(int side, long long left) {
+  return side == 0 ? tile_rows : (int)std::min<long long>(tile_columns, round_up(left, 8));
+}
+
 template <class Method>
 class tiled_product {
  public:

@@ -181,46 +181,70 @@ MDLA_INLINE double digit_anchor(int j) {
   return as_real((u64)(1023 + scale_origin - 52 * j) << 52 | 1ULL << 51);
 }
 
-// FixedN and FixedD other than 0 unroll the loops.
-template <int FixedN, int FixedD>
+// Moves the multiples of a digit's unit from x into the digit.
+template <class T>
+MDLA_INLINE T take_digit(int_t<T>& d, T x, double anchor) {
+  const T t = x + splat<T>(anchor);
+  d = d + as_int(t) - as_int(splat<T>(anchor));
+  return x - (t - splat<T>(anchor));
+}
+
+// FixedN and FixedD other than 0 unroll the loops. Mixed: digit D - 1 is not an integer but what all
+// others leave, a double; all digits are stored as doubles, and all but the last as integers too.
+template <int FixedN, int FixedD, bool Mixed>
 void cut_of(const cut_job& job) {
   using T = simd<double>;
   using I = int_t<T>;
   constexpr int lanes = width_v<T>;
   const int N = FixedN ? FixedN : job.limbs, D = FixedD ? FixedD : job.digits;
+  const int integers = Mixed ? D - 1 : D;
+  if (N < 1 || integers < 1) return;
   const I mask = splat_int<T>(digit_mask);
+  // Scaled values times this are in units of digit D - 1.
+  const T last_unit = splat<T>(as_real((u64)(1023 - scale_origin + 52 * D) << 52));
   for (int v = 0; v < job.width; v += lanes) {
     const T low = io<T>::load(job.low + v), high = io<T>::load(job.high + v);
     I sums[max_digits];
-    for (int j = 0; j < D; ++j) sums[j] = splat_int<T>(0);
+    for (int j = 0; j < integers; ++j) sums[j] = splat_int<T>(0);
     for (long long k = 0; k < job.steps; ++k) {
       const double* p = job.source + k * job.pitch + v;
       I d[max_digits];
+      T left[max_limbs];
       MDLA_UNROLL
-      for (int j = 0; j < D; ++j) d[j] = splat_int<T>(0);
+      for (int j = 0; j < integers; ++j) d[j] = splat_int<T>(0);
       MDLA_UNROLL
       for (int i = 0; i < N; ++i) {
         T x = mul_rn(mul_rn(io<T>::load(p + i * job.limb), low), high);
         MDLA_UNROLL
-        for (int j = i; j < D; ++j) {
-          const T anchor = splat<T>(digit_anchor(j));
-          const T t = x + anchor;
-          d[j] = d[j] + as_int(t) - as_int(anchor);
-          x = x - (t - anchor);
-        }
+        for (int j = i; j < integers; ++j) x = take_digit(d[j], x, digit_anchor(j));
+        left[i] = x;
+      }
+      if constexpr (Mixed) {
+        // What is left, from the smallest limb up; once more a multiple of the last unit is taken
+        // out, so that at most half a unit stays. All this is odd in x.
+        T rest = left[N - 1];
+        MDLA_UNROLL
+        for (int i = N - 2; i >= 0; --i) rest = rest + left[i];
+        rest = take_digit(d[D - 2], rest, digit_anchor(D - 2));
+        io<T>::store((double*)job.target + 2 * (D - 1) * job.digit_stride + k * job.width + v,
+                     mul_rn(rest, last_unit));
       }
       // |d_j| < 2^57: the offset 2^51 and a bias keep everything positive while carries go up.
       I carry = splat_int<T>(0);
       MDLA_UNROLL
-      for (int j = D - 1; j >= 0; --j) {
+      for (int j = integers - 1; j >= 0; --j) {
         const I s = d[j] + carry + splat_int<T>((1ULL << 51) + (1ULL << 62));
         const I kept = s & mask;
         carry = (s >> 52) - splat_int<T>(1ULL << 10);
+        const long long at = j * job.digit_stride + k * job.width + v;
         sums[j] = sums[j] + kept;
-        store_digit((digit*)job.target + j * job.digit_stride + k * job.width + v, kept);
+        store_digit((digit*)job.target + at, kept);
+        if constexpr (Mixed)
+          io<T>::store((double*)job.target + at + (D - 1) * job.digit_stride,
+                       as_real(kept | as_int(splat<T>(0x1p52))) - splat<T>(0x1.8p52));
       }
     }
-    for (int j = 0; j < D; ++j) {
+    for (int j = 0; j < integers; ++j) {
       u64* s = job.sums + (long long)j * job.width + v;
       store_words(s, load_words(s) + sums[j]);
     }
@@ -228,53 +252,62 @@ void cut_of(const cut_job& job) {
 }
 
 inline void cut_panel(const cut_job& job) {
+  if (job.mixed) {
+    switch (job.limbs) {
+      case 2:
+        return cut_of<2, 2, true>(job);
+      case 3:
+        return cut_of<3, 3, true>(job);
+      case 4:
+        return cut_of<4, 4, true>(job);
+      default:
+        return cut_of<0, 0, true>(job);
+    }
+  }
   if (job.digits == job.limbs + 1) {
     switch (job.limbs) {
       case 2:
-        return cut_of<2, 3>(job);
+        return cut_of<2, 3, false>(job);
       case 3:
-        return cut_of<3, 4>(job);
+        return cut_of<3, 4, false>(job);
       case 4:
-        return cut_of<4, 5>(job);
+        return cut_of<4, 5, false>(job);
     }
   }
-  cut_of<0, 0>(job);
+  cut_of<0, 0, false>(job);
 }
 
 // ---- from digits to limbs ----------------------------------------------------------------------
 
-// 2^e as two factors for lanes of exponents e in [-2040, 2040], so that scaling under- or
+// 2^e as four factors for lanes of exponents e in [-4000, 4000], so that scaling under- or
 // overflows only where the result does.
 template <class T>
 struct power_of_two {
-  T first, second;
+  T quarter, rest;
   explicit MDLA_INLINE power_of_two(T e) {
     const T round = splat<T>(0x1.8p52);
-    const T half = (mul_rn(e, splat<T>(0.5)) + round) - round;
-    first = exponential(half);
-    second = exponential(e - half);
+    const T q = (mul_rn(e, splat<T>(0.25)) + round) - round;
+    quarter = exponential(q);
+    rest = exponential(e - mul_rn(q, splat<T>(3)));
   }
   static MDLA_INLINE T exponential(T e) {
     const T biased = e + splat<T>(0x1p52 + 1023);
     return as_real(as_int(biased) << 52);
   }
-  MDLA_INLINE T apply(T x) const { return mul_rn(mul_rn(x, first), second); }
+  MDLA_INLINE T apply(T x) const {
+    return mul_rn(mul_rn(mul_rn(x, quarter), mul_rn(quarter, quarter)), rest);
+  }
 };
 
 // Digits of `lanes` results -> N limbs. d[0..D] are balanced digits of weight 2^(-52 t).
 template <int N, class T>
-MDLA_INLINE expansion<T, N> from_digits(const int_t<T>* d, int D, T exponent, T noise) {
+MDLA_INLINE expansion<T, N> from_digits(const int_t<T>* d, int D, T exponent) {
   using I = int_t<T>;
   constexpr int M = N + 2;
   const T round = splat<T>(0x1.8p52), zero = splat<T>(0);
   const I round_bits = as_int(round);
-  I any_high = d[0];
-  for (int t = 1; t < D; ++t) any_high = any_high | d[t];
   T w[max_digits + 1];
   for (int t = 0; t <= D; ++t) w[t] = as_real(d[t] + round_bits) - round;
-  // What the error bound cannot tell from zero is zero: exact cancellation stays exact.
-  const mask_t<T> vanishes =
-      eq(as_real(any_high), zero) & !lt(noise, abs(w[D]));
   // Leading zero digits of long windows are moved out.
   T shift = zero;
   for (int t = D; t > N + 1; --t) {
@@ -288,7 +321,7 @@ MDLA_INLINE expansion<T, N> from_digits(const int_t<T>* d, int D, T exponent, T 
   expansion<T, N> r = settle<N>(w);
   const power_of_two<T> scale(exponent - shift);
   MDLA_UNROLL
-  for (int i = 0; i < N; ++i) r.limb[i] = select(vanishes, zero, scale.apply(r.limb[i]));
+  for (int i = 0; i < N; ++i) r.limb[i] = scale.apply(r.limb[i]);
   const mask_t<T> finite = lt(abs(r.limb[0]), splat<T>(__builtin_inf()));
   MDLA_UNROLL
   for (int i = 1; i < N; ++i) r.limb[i] = select(finite, r.limb[i], zero);

@@ -48,6 +48,9 @@ using interrupt_test = bool (*)();
 // was interrupted.
 bool integer_product(const direct_product& task, int digits, interrupt_test interrupted);
 
+// By digits and a last diagonal in doubles, see mixed_kernel.hpp; for two limbs and more.
+bool mixed_product(const direct_product& task, interrupt_test interrupted);
+
 // By running sums, see floating_kernel.hpp.
 bool floating_product(const direct_product& task, interrupt_test interrupted);
 
@@ -58,9 +61,16 @@ bool floating_product(const direct_product& task, interrupt_test interrupted);
 long long exponent_span(const matrix_batch& a, const matrix_batch& b, product_shape shape,
                         long long enough);
 
-// What follows is shared by the two kernels.
+// Whether every sum_k |a_ik b_kj| that is not exactly zero is large enough for the mixed kernel's
+// error to be below `promised` eps times it; promised >= 1 is the inner dimension, or half of it
+// where it counts both parts of complex numbers. Decided in the same way for every instruction set
+// and number of threads.
+bool mixed_suffices(const matrix_batch& a, const matrix_batch& b, product_shape shape,
+                    long long promised);
 
-// Exponent E with |x| <= 2^(E - 1) (1 - 2^-21) for all |x| <= largest (1 + 2^-53); 0 for zero.
+// What follows is shared by the kernels.
+
+// Exponent E with |x| <= 2^(E - 1) (1 - 2^-41) for all |x| <= largest (1 + 2^-53); 0 for zero.
 int scale_exponent(double largest);
 
 // sums[l] = sum over k of products of the leading limbs of `one` lane and lane l of `many`, by the

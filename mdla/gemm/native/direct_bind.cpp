@@ -38,8 +38,10 @@ void matmul_direct(nb::handle out, nb::handle a, nb::handle b, const std::string
   if (!o.is_contiguous() || o.shape(0) != shape.limbs || o.shape(1) != shape.batch ||
       o.shape(2) != shape.rows || o.shape(3) != shape.columns)
     bad_argument(what, "the result must be C-contiguous of shape (N, batch, m, n)");
-  const bool integer = kernel == "integer";
-  if (!integer && kernel != "floating") bad_argument(what, "kernels are 'integer', 'floating'");
+  const bool integer = kernel == "integer", mixed = kernel == "mixed";
+  if (!integer && !mixed && kernel != "floating")
+    bad_argument(what, "kernels are 'integer', 'mixed' and 'floating'");
+  if (mixed && shape.limbs == 1) bad_argument(what, "the mixed kernel needs two limbs or more");
   if (integer && (digits <= shape.limbs || digits > max_digits))
     bad_argument(what, "the number of digits must be above N and at most 24");
   if (o.size() == 0) return;
@@ -52,6 +54,8 @@ void matmul_direct(nb::handle out, nb::handle a, nb::handle b, const std::string
       std::memset(to, 0, (std::size_t)o.size() * sizeof *to);
     } else if (integer) {
       finished = integer_product(task, digits, &interrupt_pending);
+    } else if (mixed) {
+      finished = mixed_product(task, &interrupt_pending);
     } else {
       finished = floating_product(task, &interrupt_pending);
     }
@@ -67,12 +71,23 @@ long long span(nb::handle a, nb::handle b, long long enough) {
   return exponent_span(x, y, shape, enough);
 }
 
+bool suffices(nb::handle a, nb::handle b, long long promised) {
+  const buffer p(a, false, what), q(b, false, what);
+  const matrix_batch x = matrices(p), y = matrices(q);
+  const product_shape shape = shape_of(p, q);
+  if (shape.limbs == 1 || shape.inner == 0 || promised < 1) return false;
+  nb::gil_scoped_release release;
+  return mixed_suffices(x, y, shape, promised);
+}
+
 }  // namespace
 
 void bind_direct(nb::module_& m) {
   m.def("matmul_direct", &matmul_direct, nb::arg("out"), nb::arg("a"), nb::arg("b"),
         nb::arg("kernel"), nb::arg("digits"));
   m.def("exponent_span", &span, nb::arg("a"), nb::arg("b"), nb::arg("enough"));
+  m.def("mixed_suffices", &suffices, nb::arg("a"), nb::arg("b"),
+        nb::arg("promised"));
   m.attr("max_digits") = max_digits;
 }
 

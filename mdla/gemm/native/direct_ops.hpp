@@ -16,6 +16,11 @@ constexpr int max_limbs = 16;
 // Scaled entries are below 2^(scale_origin - 1): digits far down stay clear of subnormal numbers.
 constexpr int scale_origin = 512;
 
+// Where sums of scaled entries are cut off: multiples of 2^-30, as are the terms. No scaled entry
+// reaches the first.
+constexpr int cap_count = 6;
+constexpr double caps[cap_count] = {0.5, 0.328125, 0.234375, 0.1640625, 0.1171875, 0.08203125};
+
 // One operand seen from the product: `lanes` rows of A or columns of B, each of `steps` entries
 // that are summed over. Limb i of lane l, step k lies at p[i limb + l lane + k step].
 struct operand_side {
@@ -38,6 +43,7 @@ struct cut_job {
   long long limb, pitch;
   const double *low, *high;  // [width]
   int width, limbs, digits;
+  bool mixed;
   long long steps;
   void* target;              // digit j of step k, lane l: word j digit_stride + k width + l
   long long digit_stride;
@@ -70,14 +76,16 @@ struct finish_job {
   const unsigned long long* column_terms;  // [digits + 1][8 vectors]
   const unsigned long long* constants;     // [digits + 1]
   const double *row_exponents, *column_exponents;
-  double noise;  // what the error bound cannot tell from zero, in units of the last digit
   int digits, vectors, rows, columns;
+  int noise_bits;  // of the last digit, rounded off
   result_tile out;
 };
 
 struct direct_ops {
   // largest[l] = max |leading limb| of lane l, nan where one of them is not finite.
   void (*scan)(const operand_side& side, double* largest);
+  // sums[i][l] = sum over k of min(|leading limb| scale[l], caps[i]), each rounded to 2^-30.
+  void (*capped_sums)(const operand_side& side, const double* scale, double* sums);
   // The least |p[l stride]| scale[l] over l < count; nan does not count.
   double (*scaled_minimum)(const double* p, long long stride, const double* scale,
                            long long count);
@@ -87,6 +95,10 @@ struct direct_ops {
                        long long steps, long long a_digit, long long b_digit, int rows,
                        int vectors);
   void (*integer_finish[max_limbs + 1])(const finish_job&);
+  // The same for the mixed kernel, see mixed_kernel.hpp.
+  void (*mixed_tile)(unsigned long long* sums, const void* a, const void* b, int limbs,
+                     long long steps, long long a_digit, long long b_digit, int rows, int vectors);
+  void (*mixed_finish[max_limbs + 1])(const finish_job&);
   // sums[N + 1][tile_rows][8 vectors] += products; panels are [step][limb][width].
   void (*floating_tile[max_limbs + 1])(double* sums, const double* a, const double* b,
                                        long long steps, int rows, int vectors);

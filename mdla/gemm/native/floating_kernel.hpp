@@ -118,68 +118,71 @@ MDLA_INLINE void add_diagonals(T* sum, T* q) {
   }
 }
 
-// R rows and V vectors of a tile over `steps` values of k.
-template <int N, int R, int V>
+// One row and one vector of a tile over `steps` values of k.
+template <int N>
 MDLA_INLINE void floating_block(double* sums, const double* a, const double* b, long long steps,
                                 int width) {
   using T = simd<double>;
-  constexpr int lanes = width_v<T>;
-  T sum[R][V][N + 1];
+  constexpr int M = diagonals_of<N>;
   const int plane = tile_rows * width;
+  T sum[N + 1];
   MDLA_UNROLL
-  for (int r = 0; r < R; ++r) {
-    MDLA_UNROLL
-    for (int v = 0; v < V; ++v) {
-      MDLA_UNROLL
-      for (int d = 0; d <= N; ++d)
-        sum[r][v][d] = io<T>::load(sums + d * plane + r * width + v * lanes);
-    }
-  }
+  for (int d = 0; d <= N; ++d) sum[d] = io<T>::load(sums + d * plane);
   for (long long k0 = 0; k0 < steps; k0 += carry_steps<N>) {
     const long long end = steps - k0 < carry_steps<N> ? steps : k0 + carry_steps<N>;
     for (long long k = k0; k < end; ++k) {
-      const double* x = a + k * N * tile_rows;
-      const double* y = b + k * N * width;
-      T bs[V][N];
+      const double* p = a + k * N * tile_rows;
+      const double* q = b + k * N * width;
+      T x[N], y[N], products[M];
       MDLA_UNROLL
-      for (int v = 0; v < V; ++v) {
-        MDLA_UNROLL
-        for (int i = 0; i < N; ++i) bs[v][i] = io<T>::load(y + i * width + v * lanes);
+      for (int i = 0; i < N; ++i) {
+        x[i] = splat<T>(p[i * tile_rows]);
+        y[i] = io<T>::load(q + i * width);
       }
-      MDLA_UNROLL
-      for (int r = 0; r < R; ++r) {
-        T as[N];
-        MDLA_UNROLL
-        for (int i = 0; i < N; ++i) as[i] = splat<T>(x[i * tile_rows + r]);
-        MDLA_UNROLL
-        for (int v = 0; v < V; ++v) {
-          if constexpr (N == 1) {
-            sum[r][v][0] = fma(as[0], bs[v][0], sum[r][v][0]);
-          } else {
-            constexpr int M = diagonals_of<N>;
-            T q[M];
-            diagonals<N, M>(q, as, bs[v]);
-            add_diagonals<N, M>(sum[r][v], q);
-          }
-        }
-      }
+      diagonals<N, M>(products, x, y);
+      add_diagonals<N, M>(sum, products);
     }
-    if constexpr (N > 1) {
+    carry_down<N>(sum);
+  }
+  MDLA_UNROLL
+  for (int d = 0; d <= N; ++d) io<T>::store(sums + d * plane, sum[d]);
+}
+
+// One limb: fused multiply-adds into two sums, for even and odd k, so that x y - y x is zero; R rows
+// and V vectors side by side, because each waits for the one before it in its sum.
+template <int R, int V>
+MDLA_INLINE void plain_block(double* sums, const double* a, const double* b, long long steps,
+                             int width) {
+  using T = simd<double>;
+  constexpr int lanes = width_v<T>;
+  const int plane = tile_rows * width;
+  T s[2][R][V];
+  MDLA_UNROLL
+  for (int q = 0; q < 2; ++q) {
+    MDLA_UNROLL
+    for (int i = 0; i < R * V; ++i)
+      s[q][i / V][i % V] = io<T>::load(sums + q * plane + i / V * width + i % V * lanes);
+  }
+  for (long long k = 0; k < steps; k += 2) {
+    MDLA_UNROLL
+    for (int q = 0; q < 2; ++q) {
+      if (k + q == steps) break;
+      T y[V];
+      MDLA_UNROLL
+      for (int v = 0; v < V; ++v) y[v] = io<T>::load(b + (k + q) * width + v * lanes);
       MDLA_UNROLL
       for (int r = 0; r < R; ++r) {
+        const T x = splat<T>(a[(k + q) * tile_rows + r]);
         MDLA_UNROLL
-        for (int v = 0; v < V; ++v) carry_down<N>(sum[r][v]);
+        for (int v = 0; v < V; ++v) s[q][r][v] = fma(x, y[v], s[q][r][v]);
       }
     }
   }
   MDLA_UNROLL
-  for (int r = 0; r < R; ++r) {
+  for (int q = 0; q < 2; ++q) {
     MDLA_UNROLL
-    for (int v = 0; v < V; ++v) {
-      MDLA_UNROLL
-      for (int d = 0; d <= N; ++d)
-        io<T>::store(sums + d * plane + r * width + v * lanes, sum[r][v][d]);
-    }
+    for (int i = 0; i < R * V; ++i)
+      io<T>::store(sums + q * plane + i / V * width + i % V * lanes, s[q][i / V][i % V]);
   }
 }
 
@@ -189,14 +192,22 @@ void floating_tile(double* sums, const double* a, const double* b, long long ste
   constexpr int lanes = width_v<simd<double>>;
   const int width = 8 * vectors;
   int r = 0;
-  if constexpr (N == 1) {  // a fused multiply-add has to wait for the one before: four at a time
-    for (; r + 4 <= rows; r += 4)
+  if constexpr (N == 1) {
+    for (; r + 4 <= rows; r += 4) {
+      int c = 0;
+      for (; c + 3 * lanes <= width; c += 3 * lanes)
+        plain_block<4, 3>(sums + r * width + c, a + r, b + c, steps, width);
+      for (; c < width; c += lanes)
+        plain_block<4, 1>(sums + r * width + c, a + r, b + c, steps, width);
+    }
+    for (; r < rows; ++r)
       for (int c = 0; c < width; c += lanes)
-        floating_block<N, 4, 1>(sums + r * width + c, a + r, b + c, steps, width);
+        plain_block<1, 1>(sums + r * width + c, a + r, b + c, steps, width);
+  } else {
+    for (; r < rows; ++r)
+      for (int c = 0; c < width; c += lanes)
+        floating_block<N>(sums + r * width + c, a + r, b + c, steps, width);
   }
-  for (; r < rows; ++r)
-    for (int c = 0; c < width; c += lanes)
-      floating_block<N, 1, 1>(sums + r * width + c, a + r, b + c, steps, width);
 }
 
 // The running sums may cancel: exact passes over all of them bring the value to the front before
@@ -215,7 +226,7 @@ bool floating_finish(const double* sums, int vectors, int rows, int columns,
       for (int d = 0; d <= N; ++d) w[d] = io<T>::load(sums + d * plane + r * width + v);
       expansion<T, N> x;
       if constexpr (N == 1) {
-        x.limb[0] = w[0];
+        x.limb[0] = w[0] + w[1];
       } else {
         carry_down<N>(w);
         for (int pass = 0; pass <= N; ++pass) vec_sum(w, N + 1);

@@ -37,8 +37,7 @@ class floating_method {
             long long, u64*, bool) {
     const long long lane = panel * side_width(s);
     const long long left = side_[s].lanes - lane;
-    const int width =
-        s == 0 ? tile_rows : (int)std::min<long long>(tile_columns, round_up(left, 8));
+    const int width = panel_width(s, left);
     const long long present = std::min<long long>(width, left);
     const operand_side x = side_[s].from(lane, first_step);
     const int N = shape_.limbs;

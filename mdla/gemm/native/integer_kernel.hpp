@@ -18,44 +18,42 @@
 namespace mdla {
 inline namespace MDLA_LEVEL {
 
-// Values of k between carries: a column of digit products grows by at most (2 D - 1) 2^52 a step,
-// and (2 D - 1) block 2^52 + 2^62 < 2^64. More than 256 gains nothing.
+// Values of k between carries: a column of digit products grows by at most 2 D 2^52 a step, and
+// 2 D block 2^52 + 2^62 < 2^64. More than 256 gains nothing.
 MDLA_INLINE int block_steps(int D) {
-  const int most = 3071 / (2 * D - 1);
+  const int most = 3070 / (2 * D);
   return most > 256 ? 256 : most;
 }
 
-// sums[D + 1][tile_rows][8 V] += digit products of two panels. The last diagonal has no low halves
-// and so fits into registers for all rows at once.
+// sums[t][tile_rows][8 V] += digit products of two panels over the first `diagonals` diagonals;
+// products of diagonal c have weights t = c + 1 (high halves) and c + 2 (low halves). The last
+// diagonal, if `truncated`, has no low halves and so fits into registers for all rows at once.
 template <int V>
-void tile_of(u64* sums, const digit* a, const digit* b, int D, long long steps, long long a_digit,
-             long long b_digit, int rows) {
+void digit_products(u64* sums, const digit* a, const digit* b, int diagonals, bool truncated,
+                    long long steps, long long a_digit, long long b_digit, int rows) {
   constexpr int half = tile_rows / 2, count = tile_rows * 8 * V;
   alignas(64) u64 halves[2][count];
-  const int block = block_steps(D);
+  const int block = block_steps(diagonals);
   for (long long k = 0; k < steps; k += block) {
     const int n = (int)(steps - k < block ? steps - k : block);
     const digit* x = a + k * tile_rows;
     const digit* y = b + k * 8 * V;
     for (int i = 0; i < count; ++i) halves[0][i] = halves[1][i] = 0;
-    for (int c = 0; c < D; ++c) {
+    for (int c = 0; c < diagonals; ++c) {
       u64* high = halves[c % 2];
       u64* low = halves[1 - c % 2];
-      if (rows <= half) {
-        if (c < D - 1) {
-          diagonal<V, half, true>(high, low, x, y, c, n, a_digit, b_digit);
-        } else {
-          diagonal<V, half, false>(high, low, x, y, c, n, a_digit, b_digit);
-        }
-      } else if (c < D - 1) {
-        for (int r = 0; r < tile_rows; r += half)
+      if (!truncated || c < diagonals - 1) {
+        for (int r = 0; r < rows; r += half)
           diagonal<V, half, true>(high + r * 8 * V, low + r * 8 * V, x + r, y, c, n, a_digit,
                                   b_digit);
+      } else if (rows <= half) {
+        diagonal<V, half, false>(high, low, x, y, c, n, a_digit, b_digit);
       } else {
         diagonal<V, tile_rows, false>(high, low, x, y, c, n, a_digit, b_digit);
       }
       carry_into(sums, high, c + 1, count);
     }
+    if (!truncated) carry_into(sums, halves[diagonals % 2], diagonals + 1, count);
   }
 }
 
@@ -65,43 +63,54 @@ inline void integer_tile(u64* sums, const void* a, const void* b, int D, long lo
   const digit* y = (const digit*)b;
   switch (V) {
     case 1:
-      return tile_of<1>(sums, x, y, D, steps, a_digit, b_digit, rows);
+      return digit_products<1>(sums, x, y, D, true, steps, a_digit, b_digit, rows);
     case 2:
-      return tile_of<2>(sums, x, y, D, steps, a_digit, b_digit, rows);
+      return digit_products<2>(sums, x, y, D, true, steps, a_digit, b_digit, rows);
     default:
-      return tile_of<3>(sums, x, y, D, steps, a_digit, b_digit, rows);
+      return digit_products<3>(sums, x, y, D, true, steps, a_digit, b_digit, rows);
   }
 }
 
-template <int N>
-void finish_tile(const finish_job& job) {
+// Sums of a tile, rounded to multiples of 2^noise_bits of the last digit -> digits of weight 2^(-52 t), t = 0..D, -> limbs. More(r, v, extra) may add to the
+// digits of the vector of results at row r, column v.
+template <int N, class More>
+MDLA_INLINE void finish_digits(const finish_job& job, int D, const More& more) {
   using T = simd<double>;
   using I = int_t<T>;
   constexpr int lanes = width_v<T>;
-  const int D = job.digits, width = 8 * job.vectors;
+  const int width = 8 * job.vectors;
   const I mask = splat_int<T>(digit_mask);
-  const T noise = splat<T>(job.noise);
+  const u64 noise = 1ULL << job.noise_bits;
   alignas(64) double line[N * tile_columns];
   for (int r = 0; r < job.rows; ++r) {
     for (int v = 0; v < width; v += lanes) {
       I d[max_digits + 1];
-      I carry = splat_int<T>(0);
-      for (int t = D; t >= 0; --t) {
+      for (int t = 0; t <= job.digits; ++t) {
         const u64* s = job.sums + ((long long)t * tile_rows + r) * width + v;
         const u64* c = job.column_terms + (long long)t * width + v;
-        const I total = load_words(s) - load_words(c) -
-                        splat_int<T>(job.row_terms[t * tile_rows + r]) + carry;
-        const I biased = total + splat_int<T>(job.constants[t] + (1ULL << 51) + (1ULL << 62));
+        const u64 constant = job.constants[t] - job.row_terms[t * tile_rows + r];
+        d[t] = load_words(s) - load_words(c) + splat_int<T>(constant);
+      }
+      d[job.digits] = (d[job.digits] + splat_int<T>(noise >> 1)) & splat_int<T>(~(noise - 1));
+      more(r, v, d);
+      I carry = splat_int<T>((1ULL << 51) + (1ULL << 62));
+      for (int t = D; t >= 0; --t) {
+        const I biased = d[t] + carry;
         d[t] = (biased & mask) - splat_int<T>(1ULL << 51);
-        carry = (biased >> 52) - splat_int<T>(1ULL << 10);
+        carry = (biased >> 52) + splat_int<T>((1ULL << 51) + (1ULL << 62) - (1ULL << 10));
       }
       const T exponent =
           splat<T>(job.row_exponents[r]) + io<T>::load(job.column_exponents + v);
-      const expansion<T, N> x = from_digits<N, T>(d, D, exponent, noise);
+      const expansion<T, N> x = from_digits<N, T>(d, D, exponent);
       for (int i = 0; i < N; ++i) io<T>::store(line + i * tile_columns + v, x.limb[i]);
     }
     store_line(job.out, r, line, N, job.columns);
   }
+}
+
+template <int N>
+void integer_finish(const finish_job& job) {
+  finish_digits<N>(job, job.digits, [](int, int, int_t<simd<double>>*) {});
 }
 
 }  // namespace MDLA_LEVEL

@@ -51,7 +51,7 @@ class group {
       std::fill(most.begin(), most.end(), 0.0);
       for (size j = 0; j < n_; ++j) take_largest(most, a_(i, j));
       for (size l = 0; l < lanes_; ++l)
-        factor[(std::size_t)l] = std::ldexp(1.0, -scale_exponent(most[(std::size_t)l]));
+        factor[(std::size_t)l] = std::ldexp(1.0, -exponent_above(most[(std::size_t)l]));
       for (size j = 0; j < n_ + more_; ++j) f_.scale(lanes_, a_(i, j), a_(i, j), factor.data(), 1);
     }
   }
@@ -62,7 +62,7 @@ class group {
       std::fill(most.begin(), most.end(), 0.0);
       for (size i = 0; i < m_; ++i) take_largest(most, a_(i, j));
       for (size l = 0; l < lanes_; ++l) {
-        const int e = scale_exponent(most[(std::size_t)l]);
+        const int e = exponent_above(most[(std::size_t)l]);
         column_exponents_[(std::size_t)(j * lanes_ + l)] = std::ldexp(1.0, e);
         most[(std::size_t)l] = std::ldexp(1.0, -e);
       }
@@ -153,7 +153,7 @@ class group {
     for (size l = 0; l < lanes_; ++l) {
       const std::size_t s = (std::size_t)l;
       trivial_[s] = tail[s] == 0 && (f_.parts == 1 || part_of(j, j, 1, l) == 0);
-      const int e = scale_exponent(std::max(head[s], tail[s]));
+      const int e = exponent_above(std::max(head[s], tail[s]));
       head[s] = std::ldexp(1.0, -e);
       up[s] = std::ldexp(1.0, e);
     }
@@ -184,7 +184,7 @@ class group {
   const field& f_;
   size m_, n_, k_, more_, lanes_;
   lane_matrix a_, tau_, x_, scalars_;
-  workspace norm_;
+  number_memory norm_;
   reflector_maker maker_;
   std::vector<unsigned char> trivial_;
   std::vector<double> column_exponents_;
@@ -192,13 +192,12 @@ class group {
 
 // f(begin, count) for every group of the batch.
 template <class F>
-void for_groups(const field& f, size batch, double work, const F& body) {
-  const size lanes = std::min(lanes_for(f), up_to_block(batch));
+void for_groups(const field& f, size batch, size entries, double work, const F& body) {
+  const size lanes = std::min(lanes_for(f, entries), up_to_block(batch));
   const size groups = (batch + lanes - 1) / lanes;
   work *= (double)batch * f.parts * f.parts * f.limbs * f.limbs;
   parallel_for(groups, threads_for(work, 1e5), [&](size first, size last) {
-    for (size g = first; g < last; ++g)
-      body(g * lanes, std::min(lanes, batch - g * lanes), lanes);
+    for (size g = first; g < last; ++g) body(g * lanes, std::min(lanes, batch - g * lanes), lanes);
   });
 }
 
@@ -208,31 +207,32 @@ void batched_qr(const planes_view<double>& a, const qr_results& out) {
   const matrix_stack from(a);
   const field f(a.parts, a.limbs);
   const size m = from.first.rows, n = from.first.columns, k = std::min(m, n);
-  for_groups(f, from.count, (double)m * (double)n * (double)k, [&](size begin, size count, size lanes) {
-    group g(f, m, n, 0, lanes);
-    g.load(from, begin, count);
-    g.scale_columns();
-    g.factor();
-    if (out.q) {
-      const matrix_stack to(*out.q);
-      const lane_matrix q(f, m, to.first.columns, lanes);
-      g.form_q(q, to.first.columns);
-      q.store(to, begin, count, 0);
-    }
-    g.unscale_r();
-    if (out.h) g.matrices().store(matrix_stack(*out.h), begin, count, 0);
-    if (out.tau) {
-      // (B, k) as matrices of one row.
-      planes_view<double> row = *out.tau;
-      row.shape = {out.tau->shape[0], 1, k};
-      row.strides = {out.tau->strides[0], 0, out.tau->strides[1]};
-      g.coefficients().store(matrix_stack(row), begin, count, 0);
-    }
-    if (out.r) {
-      g.clear_below_diagonal();
-      g.matrices().store(matrix_stack(*out.r), begin, count, 0);
-    }
-  });
+  for_groups(f, from.count, m * n, (double)m * (double)n * (double)k,
+             [&](size begin, size count, size lanes) {
+               group g(f, m, n, 0, lanes);
+               g.load(from, begin, count);
+               g.scale_columns();
+               g.factor();
+               if (out.q) {
+                 const matrix_stack to(*out.q);
+                 const lane_matrix q(f, m, to.first.columns, lanes);
+                 g.form_q(q, to.first.columns);
+                 q.store(to, begin, count, 0);
+               }
+               g.unscale_r();
+               if (out.h) g.matrices().store(matrix_stack(*out.h), begin, count, 0);
+               if (out.tau) {
+                 // (B, k) as matrices of one row.
+                 planes_view<double> row = *out.tau;
+                 row.shape = {out.tau->shape[0], 1, k};
+                 row.strides = {out.tau->strides[0], 0, out.tau->strides[1]};
+                 g.coefficients().store(matrix_stack(row), begin, count, 0);
+               }
+               if (out.r) {
+                 g.clear_below_diagonal();
+                 g.matrices().store(matrix_stack(*out.r), begin, count, 0);
+               }
+             });
 }
 
 void batched_solve(const planes_view<double>& x, double* rcond, const planes_view<double>& a,
@@ -240,33 +240,34 @@ void batched_solve(const planes_view<double>& x, double* rcond, const planes_vie
   const matrix_stack from(a), right(b), to(x);
   const field f(a.parts, a.limbs);
   const size n = from.first.rows, k = right.first.columns;
-  for_groups(f, from.count, (double)(n * n) * (double)(n + k), [&](size begin, size count, size lanes) {
-    group g(f, n, n, k, lanes);
-    g.load(from, begin, count);
-    g.load_right_sides(right, begin, count);
-    g.scale_rows();
-    g.scale_columns();
-    g.factor();
-    for (size lane = 0; lane < count; ++lane) rcond[begin + lane] = g.reciprocal_condition(lane);
-    g.back_substitute();
-    for (size c = n; c < n + k; ++c)
-      for (size j = 0; j < n; ++j) g.divide_by_scale(g.matrices()(j, c), j);
-    g.matrices().store(to, begin, count, n);
-  });
+  for_groups(f, from.count, n * (n + k), (double)(n * n) * (double)(n + k),
+             [&](size begin, size count, size lanes) {
+               group g(f, n, n, k, lanes);
+               g.load(from, begin, count);
+               g.load_right_sides(right, begin, count);
+               g.scale_rows();
+               g.scale_columns();
+               g.factor();
+               for (size lane = 0; lane < count; ++lane)
+                 rcond[begin + lane] = g.reciprocal_condition(lane);
+               g.back_substitute();
+               for (size c = n; c < n + k; ++c)
+                 for (size j = 0; j < n; ++j) g.divide_by_scale(g.matrices()(j, c), j);
+               g.matrices().store(to, begin, count, n);
+             });
 }
 
 void batched_substitute(const planes_view<double>& t, const planes_view<double>& b, triangle kind) {
   const size batch = t.shape[0];
-  const auto one = [](const planes_view<double>& v, size i) {
-    planes_view<double> w = v;
-    w.p += i * v.strides[0];
-    w.shape = {v.shape[1], v.shape[2]};
-    w.strides = {v.strides[1], v.strides[2]};
-    return w;
+  const auto one = [](const matrix_stack& stack, size i) {
+    matrix m = stack.first;
+    m.p += i * stack.stride;
+    return m;
   };
+  const matrix_stack left(t), right(b);
   const double work = (double)b.size() * (double)t.shape[1] * t.limbs * t.limbs * t.parts * t.parts;
   parallel_for(batch, threads_for(work, 1e5), [&](size first, size last) {
-    for (size i = first; i < last; ++i) substitute(one(t, i), one(b, i), kind);
+    for (size i = first; i < last; ++i) substitute(one(left, i), one(right, i), kind);
   });
 }
 

@@ -2,6 +2,7 @@
 #include "condition.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "numbers.hpp"
 
@@ -151,6 +152,9 @@ class estimator {
 
 double reciprocal_condition(const double_triangle& r) {
   if (r.n == 0) return 1;
+  for (const std::vector<double>* part : {&r.re, &r.im})
+    for (double x : *part)
+      if (!std::isfinite(x)) return std::numeric_limits<double>::quiet_NaN();
   for (size j = 0; j < r.n; ++j) {
     const std::size_t d = (std::size_t)(j * r.n + j);
     if (r.re[d] == 0 && (r.im.empty() || r.im[d] == 0)) return 0;

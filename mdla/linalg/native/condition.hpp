@@ -14,9 +14,10 @@ struct double_triangle {
   std::vector<double> re, im;
 };
 
-// About 1 / (||R||_1 ||R^-1||_1); 0 where the diagonal has a zero or the inverse overflows. Exact up
-// to rounding for small n, else from below: the norm of the inverse is estimated by Higham's
-// algorithm (ACM TOMS 14 (1988) 381-396), which is rarely off by more than a factor of 3.
+// About 1 / (||R||_1 ||R^-1||_1); 0 where the diagonal has a zero or the inverse overflows, nan
+// where R is not finite. Exact up to rounding for small n, else from below: the norm of the inverse
+// is estimated by Higham's algorithm (ACM TOMS 14 (1988) 381-396), which is rarely off by more than
+// a factor of 3.
 double reciprocal_condition(const double_triangle& r);
 
 // The same for the upper triangle of planes (n, n).

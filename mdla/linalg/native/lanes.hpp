@@ -12,8 +12,7 @@ struct matrix_stack {
   matrix first;
   size count, stride;
 
-  matrix_stack(const planes_view<double>& v)
-      : first(v), count(v.shape[0]), stride(v.strides[0]) {}
+  matrix_stack(const planes_view<double>& v) : first(v), count(v.shape[0]), stride(v.strides[0]) {}
 };
 
 // `lanes` matrices of some shape, columns one behind the other.
@@ -43,29 +42,33 @@ class lane_matrix {
   void transfer(const matrix_stack& stack, size begin, size count, size column, size rows,
                 size columns, F move) const {
     const matrix& one = stack.first;
+    const size next_column = f_.room(lanes_) * rows_;
     for (int c = 0; c < f_.parts; ++c)
       for (int k = 0; k < f_.limbs; ++k)
         for (size i = 0; i < rows; ++i)
           for (size j0 = 0; j0 < columns; j0 += lane_block) {
-            const size j1 = std::min(columns, j0 + lane_block);
+            const size width = std::min(columns - j0, lane_block);
+            double* here = (*this)(i, column + j0).p + (c * f_.limbs + k) * lanes_;
+            double* there = one.at(i, j0) + begin * stack.stride + c * one.part + k * one.limb;
             for (size lane = 0; lane < count; ++lane) {
-              double* p = one.at(i, 0) + (begin + lane) * stack.stride + c * one.part + k * one.limb;
-              for (size j = j0; j < j1; ++j) {
-                const numbers x = (*this)(i, column + j);
-                move(p + j * one.column, x.p[c * x.part + k * x.plane + lane]);
-              }
+              double* p = there + lane * stack.stride;
+              for (size j = 0; j < width; ++j)
+                move(p + j * one.column, here[j * next_column + lane]);
             }
           }
   }
 
   const field& f_;
   size rows_, lanes_;
-  workspace memory_;
+  number_memory memory_;
 };
 
-// How many matrices go side by side: a column of them should stay in the first-level cache.
-inline size lanes_for(const field& f) {
-  return std::max<size>(lane_block, 128 / (f.limbs * f.parts) / lane_block * lane_block);
+// How many matrices of `entries` entries go side by side: vectors long enough to hide the cost of
+// calls, and a group that stays in the second-level cache.
+inline size lanes_for(const field& f, size entries) {
+  const size numbers = f.limbs * f.parts;
+  const size lanes = std::min(256 / numbers, 131072 / (numbers * std::max<size>(entries, 1)));
+  return std::max(lane_block, lanes / lane_block * lane_block);
 }
 
 }  // namespace linalg

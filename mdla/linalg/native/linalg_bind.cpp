@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bindings of the linalg floor: leaves of the blocked algorithms, and batches of small problems.
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <utility>
 
 #include "batched.hpp"
+#include "block.hpp"
 #include "condition.hpp"
 #include "ndarray_views.hpp"
 #include "panel.hpp"
@@ -31,17 +33,28 @@ view operand_of(const buffer& b, int ndim, const char* name) {
   return v;
 }
 
-void bind_qr_panel(nb::handle v, nb::handle t, nb::handle a, long long k) {
+void bind_qr_panel(nb::handle a, long long k) {
   const char* name = "qr_panel";
   const buffer ab(a, true, name);
   const view x = operand_of(ab, 2, name);
   if (k < 0 || k > std::min(x.shape[0], x.shape[1])) bad_argument(name, "too many reflectors");
-  std::optional<buffer> vb, tb;
-  std::optional<view> vv, tv;
-  if (!v.is_none()) vv = checked(vb.emplace(v, true, name), {x.shape[0], k}, x, name);
-  if (!t.is_none()) tv = checked(tb.emplace(t, true, name), {k, k}, x, name);
   nb::gil_scoped_release release;
-  qr_panel(vv ? &*vv : nullptr, tv ? &*tv : nullptr, x, k);
+  qr_panel(nullptr, nullptr, x, k);
+}
+
+void bind_qr_block(nb::handle v, nb::handle u, nb::handle tau, nb::handle a, long long leaf) {
+  const char* name = "qr_block";
+  const buffer ab(a, true, name), vb(v, true, name), ub(u, true, name), tb(tau, true, name);
+  const view x = operand_of(ab, 2, name);
+  const long long m = x.shape[0], w = x.shape[1];
+  if (m < w || leaf < 1) bad_argument(name, "at least as many rows as columns are needed");
+  if (!vb.is_contiguous() || !ub.is_contiguous()) bad_argument(name, "v, u must be C-contiguous");
+  const view vv = checked(vb, {m, w}, x, name), uv = checked(ub, {m, w}, x, name),
+             tv = checked(tb, {1, w}, x, name);
+  if (w == 0) return;
+  if (w > 1 && x.strides[1] != 1) bad_argument(name, "rows must be contiguous");
+  nb::gil_scoped_release release;
+  qr_block(vv, uv, tv, x, leaf);
 }
 
 double bind_reciprocal_condition(nb::handle r) {
@@ -52,12 +65,14 @@ double bind_reciprocal_condition(nb::handle r) {
   return reciprocal_condition(x);
 }
 
-std::pair<long long, std::vector<long long>> bind_pivot_order(nb::handle a, double stop) {
+std::pair<long long, std::vector<long long>> bind_pivot_order(nb::handle a, double stop,
+                                                              long long most) {
   const buffer ab(a, false, "pivot_order");
   const view x = operand_of(ab, 2, "pivot_order");
+  if (most < 0) bad_argument("pivot_order", "the number of columns is negative");
   std::vector<long long> order;
   nb::gil_scoped_release release;
-  const long long taken = pivot_order(order, x, stop);
+  const long long taken = pivot_order(order, x, stop, most);
   return {taken, std::move(order)};
 }
 
@@ -145,10 +160,11 @@ void bind_batched_solve(nb::handle x, nb::handle rcond, nb::handle a, nb::handle
 }  // namespace
 
 void bind_linalg(nb::module_& m) {
-  m.def("qr_panel", &bind_qr_panel, nb::arg("v").none(), nb::arg("t").none(), nb::arg("a"),
-        nb::arg("k"));
+  m.def("qr_panel", &bind_qr_panel, nb::arg("a"), nb::arg("k"));
+  m.def("qr_block", &bind_qr_block, nb::arg("v"), nb::arg("u"), nb::arg("tau"), nb::arg("a"),
+        nb::arg("leaf"));
   m.def("reciprocal_condition", &bind_reciprocal_condition, nb::arg("r"));
-  m.def("pivot_order", &bind_pivot_order, nb::arg("a"), nb::arg("stop"));
+  m.def("pivot_order", &bind_pivot_order, nb::arg("a"), nb::arg("stop"), nb::arg("most"));
   m.def("substitute", &bind_substitute, nb::arg("t"), nb::arg("b"), nb::arg("lower"),
         nb::arg("unit"));
   m.def("subtract_in_place", &bind_subtract, nb::arg("c"), nb::arg("p"));

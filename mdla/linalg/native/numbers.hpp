@@ -31,31 +31,21 @@ inline size padded(size n) {
 }
 
 // Zeroed doubles on a cache-line boundary.
-class workspace {
+class number_memory {
  public:
-  workspace() = default;
-  explicit workspace(size count) { resize(count); }
-  workspace(const workspace&) = delete;
-  workspace& operator=(const workspace&) = delete;
-  ~workspace() { release(); }
-
-  // The old contents are lost.
-  void resize(size count) {
-    release();
-    count_ = std::max<size>(count, 1);
+  explicit number_memory(size count) : count_(std::max<size>(count, 1)) {
     p_ = static_cast<double*>(
         ::operator new(sizeof(double) * (std::size_t)count_, std::align_val_t(64)));
     std::fill_n(p_, count_, 0.0);
   }
+  number_memory(const number_memory&) = delete;
+  number_memory& operator=(const number_memory&) = delete;
+  ~number_memory() { ::operator delete(p_, std::align_val_t(64)); }
   double* data() const { return p_; }
 
  private:
-  void release() {
-    if (p_) ::operator delete(p_, std::align_val_t(64));
-    p_ = nullptr;
-  }
-  double* p_ = nullptr;
-  size count_ = 0;
+  size count_;
+  double* p_;
 };
 
 // Limb i of part c of number k lies at p + c * part + i * plane + k * step, step 0 or 1.
@@ -115,16 +105,16 @@ class field {
         for (size i = 0; i < n; ++i) to[i] = from[i * a.step] * factor[i * step];
       }
   }
-  void add(size n, numbers out, source_numbers a, source_numbers b) const {
+  MDLA_INLINE void add(size n, numbers out, source_numbers a, source_numbers b) const {
     ops.add(n, out.re(), a.re(), b.re());
     if (parts == 2) ops.add(n, out.im(), a.im(), b.im());
   }
-  void sub(size n, numbers out, source_numbers a, source_numbers b) const {
+  MDLA_INLINE void sub(size n, numbers out, source_numbers a, source_numbers b) const {
     ops.sub(n, out.re(), a.re(), b.re());
     if (parts == 2) ops.sub(n, out.im(), a.im(), b.im());
   }
   // out = a b; out overlaps neither factor if the numbers are complex.
-  void mul(size n, numbers out, source_numbers a, source_numbers b) const {
+  MDLA_INLINE void mul(size n, numbers out, source_numbers a, source_numbers b) const {
     ops.mul(n, out.re(), a.re(), b.re());
     if (parts == 1) return;
     ops.mul_sub(n, out.re(), a.im(), b.im(), out.re());
@@ -132,7 +122,7 @@ class field {
     ops.mul_add(n, out.im(), a.im(), b.re(), out.im());
   }
   // out = conj(a) b, likewise.
-  void mul_conj(size n, numbers out, source_numbers a, source_numbers b) const {
+  MDLA_INLINE void mul_conj(size n, numbers out, source_numbers a, source_numbers b) const {
     ops.mul(n, out.re(), a.re(), b.re());
     if (parts == 1) return;
     ops.mul_add(n, out.re(), a.im(), b.im(), out.re());
@@ -140,7 +130,7 @@ class field {
     ops.mul_sub(n, out.im(), a.im(), b.re(), out.im());
   }
   // acc += conj(a) b
-  void add_mul_conj(size n, numbers acc, source_numbers a, source_numbers b) const {
+  MDLA_INLINE void add_mul_conj(size n, numbers acc, source_numbers a, source_numbers b) const {
     ops.mul_add(n, acc.re(), a.re(), b.re(), acc.re());
     if (parts == 1) return;
     ops.mul_add(n, acc.re(), a.im(), b.im(), acc.re());
@@ -148,7 +138,7 @@ class field {
     ops.mul_sub(n, acc.im(), a.im(), b.re(), acc.im());
   }
   // acc -= a b
-  void sub_mul(size n, numbers acc, source_numbers a, source_numbers b) const {
+  MDLA_INLINE void sub_mul(size n, numbers acc, source_numbers a, source_numbers b) const {
     ops.mul_sub(n, acc.re(), a.re(), b.re(), acc.re());
     if (parts == 1) return;
     ops.mul_add(n, acc.re(), a.im(), b.im(), acc.re());
@@ -161,7 +151,7 @@ class field {
     if (parts == 2) ops.div(n, out.im(), a.im(), s);
   }
   // out = |a|^2, or += |a|^2
-  void norm(size n, result<double> out, source_numbers a, bool first) const {
+  MDLA_INLINE void norm(size n, result<double> out, source_numbers a, bool first) const {
     if (first) {
       ops.mul(n, out, a.re(), a.re());
     } else {
@@ -189,20 +179,37 @@ class field {
   }
 };
 
-// A matrix of numbers with any strides.
+// A matrix of numbers with any strides; a view.
 struct matrix {
   double* p;
-  size part, limb, rows, columns, row, column;  // row, column: strides
+  int parts, limbs;
+  size part, limb;  // strides
+  size rows, columns;
+  size row, column;  // strides
 
+  matrix() = default;
   matrix(const planes_view<double>& v)
       : p(v.p),
+        parts(v.parts),
+        limbs(v.limbs),
         part(v.part_stride),
         limb(v.limb_stride),
         rows(v.shape[v.shape.size() - 2]),
         columns(v.shape.back()),
         row(v.strides[v.strides.size() - 2]),
         column(v.strides.back()) {}
+
   double* at(size i, size j) const { return p + i * row + j * column; }
+  source_numbers repeat(size i, size j) const { return {at(i, j), limb, part, 0}; }
+  matrix block(size i, size j, size height, size width) const {
+    matrix m = *this;
+    m.p = at(i, j);
+    m.rows = height;
+    m.columns = width;
+    return m;
+  }
+  // Rows from i and columns from j on.
+  matrix from(size i, size j) const { return block(i, j, rows - i, columns - j); }
 };
 
 }  // namespace linalg

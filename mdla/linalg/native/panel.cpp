@@ -18,18 +18,16 @@ constexpr size dot_lanes = 64;
 // a multiple of the block. Reflector j is zero above row j, so operations may begin at start(j).
 class panel {
  public:
-  panel(const planes_view<double>& a, size k, bool with_t)
+  panel(const matrix& a, size k)
       : f_(a.parts, a.limbs),
-        m_(a.shape[0]),
-        w_(a.shape[1]),
+        m_(a.rows),
+        w_(a.columns),
         k_(k),
         mp_(padded(m_)),
-        kp_(padded(k_)),
         wp_(up_to_block(std::max<size>(w_, 1))),
-        with_t_(with_t),
         a_memory_(f_.room(mp_) * w_),
         v_memory_(f_.room(mp_) * k_),
-        t_memory_(with_t ? f_.room(kp_) * k_ : 0),
+        tau_memory_(f_.room(padded(k_))),
         partial_memory_(f_.room(lane_block * wp_)),
         coefficient_memory_(f_.room(wp_)),
         scalar_memory_(f_.room(lane_block) * 3 + f_.limbs * dot_lanes),
@@ -71,24 +69,24 @@ class panel {
     return k_;
   }
 
-  void store_v(const planes_view<double>& out) const {
-    for (size j = 0; j < k_; ++j) store_column(out, j, reflector(j), m_);
+  void store_v(const matrix& out) const { store(v_memory_.data(), out); }
+  void store_a(const matrix& out) const {
+    for (size j = 0; j < k_; ++j) f_.clear(m_ - j - 1, column(j).at(j + 1));
+    store(a_memory_.data(), out);
   }
-  void store_t(const planes_view<double>& out) const {
-    for (size j = 0; j < k_; ++j) store_column(out, j, t_column(j), k_);
-  }
-  void store_a(const planes_view<double>& out) const {
-    for (size j = 0; j < w_; ++j) {
-      if (j < k_) f_.clear(m_ - j - 1, column(j).at(j + 1));
-      store_column(out, j, column(j), m_);
-    }
+  // The coefficients of the reflectors, on the diagonal.
+  void store_tau(const matrix& to) const {
+    for (int c = 0; c < f_.parts; ++c)
+      for (int k = 0; k < f_.limbs; ++k)
+        for (size j = 0; j < k_; ++j)
+          to.at(j, j)[c * to.part + k * to.limb] = tau(j).p[c * tau(j).part + k * tau(j).plane];
   }
 
  private:
   size start(size j) const { return j / lane_block * lane_block; }
   numbers column(size j) const { return f_.over(a_memory_.data() + f_.room(mp_) * j, mp_); }
   numbers reflector(size j) const { return f_.over(v_memory_.data() + f_.room(mp_) * j, mp_); }
-  numbers t_column(size j) const { return f_.over(t_memory_.data() + f_.room(kp_) * j, kp_); }
+  numbers tau(size j) const { return f_.over(tau_memory_.data(), padded(k_)).at(j); }
   // [lane][column]
   numbers partial() const { return f_.over(partial_memory_.data(), lane_block * wp_); }
   numbers coefficients() const { return f_.over(coefficient_memory_.data(), wp_); }
@@ -96,35 +94,31 @@ class panel {
     return f_.over(scalar_memory_.data() + f_.room(lane_block) * i, lane_block);
   }
 
-  void load(const planes_view<double>& a) {
-    // Rows of the operand are usually contiguous: a tile at a time.
-    const matrix from(a);
+  void load(const matrix& a) const {
+    transfer(a_memory_.data(), a, [](double& here, double* there) { here = *there; });
+  }
+  void store(double* memory, const matrix& out) const {
+    transfer(memory, out, [](double& here, double* there) { *there = here; });
+  }
+  // Between columns in memory and a matrix, eight rows at a time: both sides use whole cache lines.
+  template <class F>
+  void transfer(double* memory, const matrix& a, F move) const {
     for (int c = 0; c < f_.parts; ++c)
-      for (int k = 0; k < f_.limbs; ++k) {
-        const double* base = from.p + c * from.part + k * from.limb;
+      for (int k = 0; k < f_.limbs; ++k)
         for (size i0 = 0; i0 < m_; i0 += lane_block)
-          for (size j = 0; j < w_; ++j) {
-            double* to = column(j).p + c * limb_count(mp_) + k * mp_;
-            const double* p = base + j * from.column;
-            for (size i = i0; i < std::min(m_, i0 + lane_block); ++i) to[i] = p[i * from.row];
+          for (size j = 0; j < a.columns; ++j) {
+            double* here = memory + f_.room(mp_) * j + (c * f_.limbs + k) * mp_;
+            double* there = a.at(0, j) + c * a.part + k * a.limb;
+            for (size i = i0; i < std::min(m_, i0 + lane_block); ++i)
+              move(here[i], there + i * a.row);
           }
-      }
   }
   size limb_count(size n) const { return f_.limbs * n; }
 
-  void store_column(const planes_view<double>& out, size j, source_numbers from, size n) const {
-    const matrix to(out);
-    for (int c = 0; c < f_.parts; ++c)
-      for (int k = 0; k < f_.limbs; ++k) {
-        double* p = to.at(0, j) + c * to.part + k * to.limb;
-        const double* q = from.p + c * from.part + k * from.plane;
-        for (size i = 0; i < n; ++i) p[i * to.row] = q[i];
-      }
-  }
-
   // Threads for an operation on `columns` columns from row i on.
   int threads(size columns, size i) const {
-    const double work = (double)columns * (double)(m_ - i) * f_.parts * f_.parts * f_.limbs * f_.limbs;
+    const double work =
+        (double)columns * (double)(m_ - i) * f_.parts * f_.parts * f_.limbs * f_.limbs;
     return threads_for(work, 1e5);
   }
 
@@ -147,7 +141,7 @@ class panel {
   double column_norm(size j, size i) const {
     const double most = largest(j, i);
     if (!(most > 0) || !std::isfinite(most)) return most;
-    const int e = scale_exponent(most);
+    const int e = exponent_above(most);
     const double factor = std::ldexp(1.0, -e);
     double lane[lane_block] = {0};
     for (int c = 0; c < f_.parts; ++c) {
@@ -163,20 +157,19 @@ class panel {
     return std::ldexp(std::sqrt(total), e);
   }
 
-  // Reflector j from column j: v, tau (into scalar(0)), and R[j, j] into the column.
+  // Reflector j from column j: v, tau, and R[j, j] into the column.
   void reflect(size j) {
-    const numbers x = column(j), v = reflector(j), tau = scalar(0), factor = scalar(1);
+    const numbers x = column(j), v = reflector(j), factor = scalar(1);
     const result<double> norm = scalar(2).re();
     const double head = lead_at(x, j), tail = largest(j, j + 1);
-    const int e = scale_exponent(std::max(head, tail));
+    const int e = exponent_above(std::max(head, tail));
     const double down = std::ldexp(1.0, -e), up = std::ldexp(1.0, e);
     const size s = start(j), n = mp_ - s;
     f_.scale(n, v.at(s), x.at(s), &down, 0);
     f_.clear(j - s, v.at(s));
     sum_of_squares(n, norm, v.at(s));
-    const unsigned char trivial =
-        tail == 0 && (f_.parts == 1 || x.p[x.part + j] == 0);
-    maker_.make(1, v.repeat(j), norm, &trivial, tau, norm, factor);
+    const unsigned char trivial = tail == 0 && (f_.parts == 1 || x.p[x.part + j] == 0);
+    maker_.make(1, v.repeat(j), norm, &trivial, tau(j), norm, factor);
     // The tail of v; complex products need a place apart, which is the column itself.
     if (f_.parts == 1) {
       f_.mul(n, v.at(s), v.at(s), factor.repeat(0));
@@ -220,32 +213,26 @@ class panel {
   }
 
   // With reflector j: the coefficients conj(tau) v^H a_c of the columns c > j, to be applied by
-  // update, and column j of T. On the way the update of reflector j - 1 is done where it is due, so
-  // that columns travel through the cache once per reflector.
+  // update. On the way the update of reflector j - 1 is done where it is due, so that columns
+  // travel through the cache once per reflector.
   void project(size j, bool update_is_due) {
-    const numbers v = reflector(j);
-    const size first = with_t_ ? 0 : j + 1;
+    const size first = j + 1;
+    if (first >= w_) return;
     parallel_for(w_ - first, threads(w_ - first, j), [&](size begin, size end) {
-      workspace memory(f_.room(dot_lanes));
+      number_memory memory(f_.room(dot_lanes));
       const numbers acc = f_.over(memory.data(), dot_lanes);
       for (size c = first + begin; c < first + end; ++c) {
-        if (c == j) continue;
-        if (c > j && update_is_due) update_column(j - 1, c);
-        if (c < j) {
-          partial_dot(acc, reflector(c), v, c, start(j));
-        } else {
-          partial_dot(acc, v, column(c), c, start(j));
-        }
+        if (update_is_due) update_column(j - 1, c);
+        partial_dot(acc, reflector(j), column(c), c, start(j));
       }
     });
     const numbers p = partial();
     f_.add(4 * wp_, p, p, p.at(4 * wp_));
     f_.add(2 * wp_, p, p, p.at(2 * wp_));
     f_.add(wp_, p, p, p.at(wp_));
-    if (with_t_) extend_t(j);
-    numbers tau = scalar(0);
-    f_.conj(1, tau, tau);
-    f_.mul(wp_, coefficients(), p, tau.repeat(0));
+    const numbers conjugate = scalar(0);
+    f_.conj(1, conjugate, tau(j));
+    f_.mul(wp_, coefficients(), p, conjugate.repeat(0));
   }
 
   // Eight lanes of x^H y from row s on, into [lane][c].
@@ -286,37 +273,47 @@ class panel {
     });
   }
 
-  // T[:j, j] = -tau T[:j, :j] (V[:, :j]^H v_j), T[j, j] = tau; the products lie in partial().
-  void extend_t(size j) {
-    const numbers tau = scalar(0), z = scalar(1), to = t_column(j), g = partial();
-    for (size i = 0; i < j; ++i) {
-      f_.mul(1, z, g.repeat(i), tau.repeat(0));
-      f_.sub_mul(up_to_block(i + 1), to, t_column(i), z.repeat(0));
-    }
-    f_.copy(1, to.at(j), tau);
-  }
-
   field f_;
-  size m_, w_, k_, mp_, kp_, wp_;
-  bool with_t_;
-  workspace a_memory_, v_memory_, t_memory_, partial_memory_, coefficient_memory_, scalar_memory_;
+  size m_, w_, k_, mp_, wp_;
+  number_memory a_memory_, v_memory_, tau_memory_, partial_memory_, coefficient_memory_,
+      scalar_memory_;
   reflector_maker maker_;
 };
 
 }  // namespace
 
-void qr_panel(const planes_view<double>* v, const planes_view<double>* t,
-              const planes_view<double>& a, long long k) {
-  panel p(a, k, t != nullptr);
+void qr_panel(const matrix* v, const matrix* t, const matrix& a, long long k) {
+  panel p(a, k);
   p.factor();
   if (v) p.store_v(*v);
-  if (t) p.store_t(*t);
+  if (t) p.store_tau(*t);
   p.store_a(a);
 }
 
-long long pivot_order(std::vector<long long>& order, planes_view<double> a, double stop) {
+void compact_form(const matrix& to, const matrix& gram) {
+  const field f(to.parts, to.limbs);
+  const size k = to.rows, kp = padded(k);
+  number_memory memory(f.room(kp) * (k + 1)), scalar_memory(f.room(lane_block));
+  const numbers z = f.over(scalar_memory.data(), lane_block);
+  for (size j = 0; j < k; ++j) {
+    const numbers column = f.over(memory.data() + f.room(kp) * j, kp);
+    const source_numbers tau = to.repeat(j, j);
+    for (size i = 0; i < j; ++i) {
+      f.mul(1, z, gram.repeat(i, j), tau);
+      f.sub_mul(up_to_block(i + 1), column, f.over(memory.data() + f.room(kp) * i, kp),
+                z.repeat(0));
+    }
+    f.copy(1, column.at(j), tau);
+    for (int c = 0; c < f.parts; ++c)
+      for (int l = 0; l < f.limbs; ++l)
+        for (size i = 0; i < k; ++i)
+          to.at(i, j)[c * to.part + l * to.limb] = column.p[c * column.part + l * column.plane + i];
+  }
+}
+
+long long pivot_order(std::vector<long long>& order, matrix a, double stop, size most) {
   a.limbs = 1;
-  panel p(a, std::min(a.shape[0], a.shape[1]), false);
+  panel p(a, std::min({a.rows, a.columns, most}));
   return p.factor_with_pivots(order, stop);
 }
 

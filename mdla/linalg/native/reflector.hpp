@@ -31,7 +31,8 @@ class reflector_maker {
     ops.sqrt(n, s, norm_squared);
     for (size i = 0; i < n; ++i)
       if (alpha.p[i * alpha.step] < 0)
-        for (int k = 0; k < f_.limbs; ++k) s.p[k * s.plane + i] = f_.negative(s.p[k * s.plane + i], k);
+        for (int k = 0; k < f_.limbs; ++k)
+          s.p[k * s.plane + i] = f_.negative(s.p[k * s.plane + i], k);
     // s = -beta; mu = alpha + s; tau = mu / s; factor = 1 / mu
     const numbers mu = factor;
     ops.add(n, mu.re(), alpha.re(), s);
@@ -47,7 +48,8 @@ class reflector_maker {
       f_.negate(n, factor.im());
     }
     for (int k = 0; k < f_.limbs; ++k)
-      for (size i = 0; i < n; ++i) beta.p[k * beta.plane + i] = f_.negative(s.p[k * s.plane + i], k);
+      for (size i = 0; i < n; ++i)
+        beta.p[k * beta.plane + i] = f_.negative(s.p[k * s.plane + i], k);
     for (size i = 0; i < n; ++i) {
       if (!trivial[i]) continue;
       for (int k = 0; k < f_.limbs; ++k) {
@@ -66,12 +68,12 @@ class reflector_maker {
   }
   const field& f_;
   size lanes_;
-  workspace memory_, one_;
+  number_memory memory_, one_;
 };
 
 // The exponent e with 2^(e-1) <= largest < 2^e, kept where 2^e and 2^-e are normal; 0 for nothing
 // to scale.
-inline int scale_exponent(double largest) {
+inline int exponent_above(double largest) {
   if (!(largest > 0) || !std::isfinite(largest)) return 0;
   int e = 0;
   std::frexp(largest, &e);

@@ -2,6 +2,7 @@
 #include "triangular.hpp"
 
 #include <cmath>
+#include <vector>
 
 #include "reflector.hpp"
 #include "threads.hpp"
@@ -32,14 +33,23 @@ void unload(const field& f, size n, double* to, size part, size limb, size step,
 
 class substitution {
  public:
-  substitution(const planes_view<double>& t, const planes_view<double>& b, triangle kind)
-      : f_(b.parts, b.limbs), t_(t), b_(b), n_(t_.rows), kind_(kind), np_(padded(n_)) {
+  substitution(const matrix& t, const matrix& b, triangle kind)
+      : f_(b.parts, b.limbs),
+        t_(t),
+        b_(b),
+        n_(t_.rows),
+        kind_(kind),
+        np_(padded(n_)),
+        packed_(f_.room(np_) * n_),
+        diagonal_(f_.room(np_)),
+        size_squared_(f_.limbs * np_),
+        exponents_((std::size_t)np_) {
     pack();
   }
 
   void run() {
-    const double work = (double)n_ * (double)n_ * (double)b_.columns * f_.parts * f_.parts * f_.limbs *
-                        f_.limbs / 2;
+    const double work = (double)n_ * (double)n_ * (double)b_.columns * f_.parts * f_.parts *
+                        f_.limbs * f_.limbs / 2;
     if (b_.columns < lane_block) {
       for (size j = 0; j < b_.columns; ++j) one_column(j);
       return;
@@ -58,10 +68,6 @@ class substitution {
   numbers column(size j) const { return f_.over(packed_.data() + f_.room(np_) * j, np_); }
 
   void pack() {
-    packed_.resize(f_.room(np_) * std::max<size>(n_, 1));
-    diagonal_.resize(f_.room(np_));
-    size_squared_.resize(f_.limbs * np_);
-    exponents_.resize(np_);
     const numbers d = diagonal();
     for (size j = 0; j < n_; ++j) {
       const size first = kind_.lower ? j + 1 : 0, last = kind_.lower ? n_ : j;
@@ -72,9 +78,9 @@ class substitution {
     if (f_.parts == 1 || kind_.unit) return;
     // x / t = x conj(t) / |t|^2 with t scaled so that the square stays in range.
     for (size j = 0; j < n_; ++j) {
-      exponents_.data()[j] =
-          scale_exponent(std::max(std::fabs(d.p[j]), std::fabs(d.p[d.part + j])));
-      const double down = std::ldexp(1.0, -(int)exponents_.data()[j]);
+      exponents_[(std::size_t)j] =
+          exponent_above(std::max(std::fabs(d.p[j]), std::fabs(d.p[d.part + j])));
+      const double down = std::ldexp(1.0, -exponents_[(std::size_t)j]);
       f_.scale(1, d.at(j), d.at(j), &down, 0);
     }
     f_.norm(np_, {size_squared_.data(), np_}, d, true);
@@ -89,14 +95,14 @@ class substitution {
     const operand<double> square{size_squared_.data() + j, np_, 0};
     f_.mul(n, spare, b, diagonal().repeat(j));
     f_.div_real(n, x, spare, square);
-    const double down = std::ldexp(1.0, -(int)exponents_.data()[j]);
+    const double down = std::ldexp(1.0, -exponents_[(std::size_t)j]);
     f_.scale(n, x, x, &down, 0);
   }
 
   // Vectors run along the rows. A solved entry leaves at once: the operations that follow touch
   // the rest of its block.
   void one_column(size c) {
-    workspace memory(f_.room(np_) + 3 * f_.room(1));
+    number_memory memory(f_.room(np_) + 3 * f_.room(1));
     const numbers b = f_.over(memory.data(), np_);
     const numbers x = f_.over(memory.data() + f_.room(np_), 1);
     const numbers spare = f_.over(memory.data() + f_.room(np_ + 1), 1);
@@ -114,10 +120,9 @@ class substitution {
   // Vectors run along the right-hand sides.
   void many_columns(size c, size count) const {
     const size kp = padded(count);
-    workspace memory(f_.room(kp) * (n_ + 1));
+    number_memory memory(f_.room(kp) * (n_ + 1));
     const auto row = [&](size i) { return f_.over(memory.data() + f_.room(kp) * i, kp); };
-    for (size i = 0; i < n_; ++i)
-      load(f_, count, row(i), b_.at(i, c), b_.part, b_.limb, b_.column);
+    for (size i = 0; i < n_; ++i) load(f_, count, row(i), b_.at(i, c), b_.part, b_.limb, b_.column);
     const size n = up_to_block(count);
     for (size step = 0; step < n_; ++step) {
       const size j = kind_.lower ? step : n_ - 1 - step;
@@ -133,27 +138,27 @@ class substitution {
   size n_;
   triangle kind_;
   size np_;
-  workspace packed_, diagonal_, size_squared_, exponents_;
+  number_memory packed_, diagonal_, size_squared_;
+  std::vector<int> exponents_;
 };
 
 }  // namespace
 
-void substitute(planes_view<double> t, planes_view<double> b, triangle kind) {
-  if (b.size() == 0) return;
+void substitute(const matrix& t, const matrix& b, triangle kind) {
+  if (b.rows * b.columns == 0) return;
   substitution(t, b, kind).run();
 }
 
-void subtract_in_place(planes_view<double> c, planes_view<double> p) {
-  const matrix to(c), from(p);
-  const field f(1, c.limbs);
+void subtract_in_place(const matrix& to, const matrix& from) {
+  const field f(1, to.limbs);
   const size whole = to.columns / lane_block * lane_block, rest = to.columns - whole;
-  const double work = (double)to.rows * (double)to.columns * f.limbs * c.parts;
+  const double work = (double)to.rows * (double)to.columns * f.limbs * to.parts;
   parallel_for(to.rows, threads_for(work, 1e5), [&](size first, size last) {
     const size rows = last - first;
-    workspace memory(2 * f.room(padded(rows * rest)));
+    number_memory memory(2 * f.room(padded(rows * rest)));
     const numbers x = f.over(memory.data(), padded(rows * rest));
     const numbers y = f.over(memory.data() + f.room(padded(rows * rest)), padded(rows * rest));
-    for (int part = 0; part < c.parts; ++part) {
+    for (int part = 0; part < to.parts; ++part) {
       const size a = part * to.part, b = part * from.part;
       for (size i = first; i < last; ++i) {
         const result<double> row{to.at(i, 0) + a, to.limb};

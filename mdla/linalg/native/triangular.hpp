@@ -2,7 +2,7 @@
 // Substitution with a small triangular matrix: the leaf of the blocked solution.
 #pragma once
 
-#include "planes.hpp"
+#include "numbers.hpp"
 
 namespace mdla {
 
@@ -10,11 +10,12 @@ struct triangle {
   bool lower, unit;
 };
 
-// X = T^-1 B in place of B, for T (n, n) of which only one triangle is read, and B (n, k). Every entry of X is computed by the same operations whatever k is:
-// x_j = b_j / t_jj, then b_i -= t_ij x_j. The diagonal must not be zero.
-void substitute(planes_view<double> t, planes_view<double> b, triangle kind);
+// X = T^-1 B in place of B, for T (n, n) of which only one triangle is read, and B (n, k). Every
+// entry of X is computed by the same operations whatever k is: x_j = b_j / t_jj, then b_i -= t_ij
+// x_j. The diagonal must not be zero.
+void substitute(const linalg::matrix& t, const linalg::matrix& b, triangle kind);
 
 // C -= P in place, (m, n) with unit-stride rows in both.
-void subtract_in_place(planes_view<double> c, planes_view<double> p);
+void subtract_in_place(const linalg::matrix& c, const linalg::matrix& p);
 
 }  // namespace mdla

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The integer carry-save product on the host: scaling, packing, correction terms, special values.
+// The products by digits on the host: scaling, packing, correction terms, special values.
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -26,7 +26,7 @@ int scale_exponent(double largest) {
   if (largest == 0) return 0;
   int e = 0;
   const double m = std::frexp(largest, &e);
-  return m * (1 + 0x1p-20) >= 1 ? e + 2 : e + 1;
+  return m * (1 + 0x1p-40) >= 1 ? e + 2 : e + 1;
 }
 
 void ieee_lane(double* sums, const operand_side& one, const operand_side& many) {
@@ -55,23 +55,32 @@ void carry_up(u64* digits, u128* v, int D) {
   for (int t = 1; t <= D; ++t) digits[t] = (u64)v[t] & digit_mask;
 }
 
-class integer_method {
+// Both kernels that cut entries into digits. Integer products reach up to diagonal `diagonals_` - 1
+// of the products of digits and fill weights 2^(-52 t), t = 0..last_.
+class digits_method {
  public:
-  integer_method(const direct_product& task, int digits)
-      : words(digits),
-        planes(digits + 1),
+  // digits = 0: the mixed kernel
+  digits_method(const direct_product& task, int digits)
+      : words(digits ? digits : 2 * task.shape.limbs - 1),
+        planes(digits ? digits + 1 : task.shape.limbs + 2),
         stage_words((long long)stage_steps * tile_columns * task.shape.limbs),
         ops_(active_direct_ops()),
         task_(task),
-        shape_(task.shape) {
+        shape_(task.shape),
+        mixed_(digits == 0),
+        digits_(digits ? digits : shape_.limbs),
+        diagonals_(digits ? digits : shape_.limbs - 1),
+        last_(digits_) {
     // 2^102 (q + 1) k of every diagonal q, and half of what the missing low halves of the last
     // diagonal come to; see integer_kernel.hpp.
     u128 v[max_digits + 2] = {};
     const u128 inner = (u128)shape_.inner;
-    for (int q = 0; q < digits; ++q) v[q + 1] += (inner * (unsigned)(q + 1)) << 50;
-    v[digits] += inner * (unsigned)digits / 2 - 1;
-    carry_up(constants_, v, digits);
-    noise_ = 1.25 * digits * (double)shape_.inner + 1;
+    for (int q = 0; q < diagonals_; ++q) v[q + 1] += (inner * (unsigned)(q + 1)) << 50;
+    if (!mixed_) v[last_] += inner * (unsigned)digits / 2 - 1;
+    carry_up(constants_, v, last_);
+    // Errors of up to 1.25 D k + 1 are at most half of this many bits: sums that are exact multiples
+    // of it, zeros above all, come out exactly.
+    if (!mixed_) noise_bits_ = std::ilogb(2.5 * digits * (double)shape_.inner + 2) + 1;
   }
 
   int words, planes;
@@ -84,8 +93,8 @@ class integer_method {
       exponent_[s] = memory.take<double>(padded);
       low_[s] = memory.take<double>(padded);
       high_[s] = memory.take<double>(padded);
-      totals_[s] = memory.take<u128>(padded * words);
-      terms_[s] = memory.take<u64>(padded * planes);
+      sums_[s] = memory.take<u128>(padded * digits_);
+      terms_[s] = memory.take<u64>(padded * (last_ + 1));
     }
   }
 
@@ -116,10 +125,10 @@ class integer_method {
 
   void pack(int s, long long panel, long long first_step, long long steps, u64* target,
             long long stride, u64* stage, bool last) {
-    const int width = panel_width(s, panel);
     const long long lane = panel * side_width(s);
+    const int width = panel_width(s, lanes(s) - lane);
     const long long present = std::min<long long>(width, lanes(s) - lane);
-    const int N = shape_.limbs, D = words;
+    const int N = shape_.limbs, D = digits_;
     alignas(64) unsigned long long sums[max_digits * tile_columns] = {};
     cut_job job{};
     job.low = low_[s] + lane;
@@ -127,6 +136,7 @@ class integer_method {
     job.width = width;
     job.limbs = N;
     job.digits = D;
+    job.mixed = mixed_;
     job.digit_stride = stride * width;
     job.sums = sums;
     for (long long k = 0; k < steps; k += stage_steps) {
@@ -153,15 +163,16 @@ class integer_method {
       }
       ops_.cut(job);
     }
-    u128* totals = totals_[s] + lane * D;
-    for (int x = 0; x < D * width; ++x) totals[x] = (first_step ? totals[x] : 0) + sums[x];
-    if (last) make_terms(terms_[s] + lane * planes, totals, width);
+    u128* all = sums_[s] + lane * D;
+    for (int x = 0; x < D * width; ++x) all[x] = (first_step ? all[x] : 0) + sums[x];
+    if (last) make_terms(terms_[s] + lane * (last_ + 1), all, width);
   }
 
   void tile(u64* sums, const u64* a, const u64* b, long long stride, long long steps, int rows,
             int vectors) {
-    ops_.integer_tile((unsigned long long*)sums, a, b, words, steps, stride * tile_rows,
-                      stride * 8 * vectors, rows, vectors);
+    const auto tile = mixed_ ? ops_.mixed_tile : ops_.integer_tile;
+    tile((unsigned long long*)sums, a, b, digits_, steps, stride * tile_rows, stride * 8 * vectors,
+         rows, vectors);
   }
 
   void finish(const u64* sums, long long row_panel, long long column_panel, int rows, int columns,
@@ -169,18 +180,18 @@ class integer_method {
     const long long row = row_panel * tile_rows, column = column_panel * tile_columns;
     finish_job job{};
     job.sums = (const unsigned long long*)sums;
-    job.row_terms = (const unsigned long long*)(terms_[0] + row * planes);
-    job.column_terms = (const unsigned long long*)(terms_[1] + column * planes);
+    job.row_terms = (const unsigned long long*)(terms_[0] + row * (last_ + 1));
+    job.column_terms = (const unsigned long long*)(terms_[1] + column * (last_ + 1));
     job.constants = (const unsigned long long*)constants_;
     job.row_exponents = exponent_[0] + row;
     job.column_exponents = exponent_[1] + column;
-    job.noise = noise_;
-    job.digits = words;
+    job.noise_bits = noise_bits_;
+    job.digits = last_;
     job.vectors = vectors;
     job.rows = rows;
     job.columns = columns;
     job.out = task_.out.from(item_, row, column);
-    ops_.integer_finish[shape_.limbs](job);
+    (mixed_ ? ops_.mixed_finish : ops_.integer_finish)[shape_.limbs](job);
   }
 
   void repair(long long) {
@@ -200,26 +211,21 @@ class integer_method {
 
  private:
   long long lanes(int s) const { return s == 0 ? shape_.rows : shape_.columns; }
-  int panel_width(int s, long long panel) const {
-    if (s == 0) return tile_rows;
-    const long long left = shape_.columns - panel * tile_columns;
-    return (int)std::min<long long>(tile_columns, round_up(left, 8));
-  }
   // The scale factors are no longer needed when special values are mended.
   double* largest_line(long long lanes) { return lanes == shape_.columns ? low_[1] : low_[0]; }
 
   // 2^51 sum_{q} 2^(-52(q+2)) sum_{i <= q} sum_k d_i of each lane.
-  void make_terms(u64* terms, const u128* totals, int width) const {
+  void make_terms(u64* terms, const u128* digit_sums, int width) const {
     for (int l = 0; l < width; ++l) {
       u128 v[max_digits + 2] = {}, sum = 0;
       u64 digits[max_digits + 1];
-      for (int q = 0; q < words; ++q) {
-        sum += totals[q * width + l];
+      for (int q = 0; q < diagonals_; ++q) {
+        sum += digit_sums[q * width + l];
         v[q + 1] += sum >> 1;
         v[q + 2] += (sum & 1) << 51;
       }
-      carry_up(digits, v, words);
-      for (int t = 0; t <= words; ++t) terms[t * width + l] = digits[t];
+      carry_up(digits, v, last_);
+      for (int t = 0; t <= last_; ++t) terms[t * width + l] = digits[t];
     }
   }
 
@@ -227,11 +233,13 @@ class integer_method {
   direct_product task_;
   product_shape shape_;
   long long item_ = 0;
-  double noise_;
+  bool mixed_;
+  int digits_, diagonals_, last_;
+  int noise_bits_ = 0;
   u64 constants_[max_digits + 1];
   operand_side side_[2] = {};
   double *largest_[2], *exponent_[2], *low_[2], *high_[2];
-  u128* totals_[2];
+  u128* sums_[2];
   u64* terms_[2];
 };
 
@@ -242,7 +250,15 @@ bool integer_product(const direct_product& task, int digits, interrupt_test inte
   const product_shape& s = oriented.shape;
   const double work =
       (double)s.rows * (double)s.columns * (double)(s.inner + 16) * digits * digits / 8;
-  return product_over_batch(integer_method(oriented, digits), s, work, interrupted);
+  return product_over_batch(digits_method(oriented, digits), s, work, interrupted);
+}
+
+bool mixed_product(const direct_product& task, interrupt_test interrupted) {
+  const direct_product oriented = task.oriented();
+  const product_shape& s = oriented.shape;
+  const double work =
+      (double)s.rows * (double)s.columns * (double)(s.inner + 16) * s.limbs * s.limbs / 8;
+  return product_over_batch(digits_method(oriented, 0), s, work, interrupted);
 }
 
 }  // namespace mdla
