@@ -252,7 +252,7 @@ def assert_same_bits(a, b, operands=()):
         raise AssertionError("\n".join(lines))
 
 
-# -- single operations, fast enough for long sweeps ------------------------------------------------
+# -- single operations, fast enough for long sweeps ----------------------------------------------
 
 
 def exact_results(name, *operands):

@@ -43,7 +43,7 @@ def each_level():
         _native.set_level(before)
 
 
-# -- hypothesis ------------------------------------------------------------------------------------
+# -- hypothesis ----------------------------------------------------------------------------------
 
 settings.register_profile("local", max_examples=60, deadline=None, derandomize=True)
 settings.register_profile("ci", max_examples=1000, deadline=None, print_blob=True)
@@ -84,7 +84,7 @@ def st_fraction(num, den):
     return Fraction(num, den)
 
 
-# -- adversarial numbers ---------------------------------------------------------------------------
+# -- adversarial numbers -------------------------------------------------------------------------
 
 
 def _mantissas(rng, count, bits):

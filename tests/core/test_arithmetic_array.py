@@ -52,7 +52,7 @@ def pairs(rng, prec, count, complex_=False):
     return mdla.MDArray(x), mdla.MDArray(y)
 
 
-# -- accuracy --------------------------------------------------------------------------------------
+# -- accuracy ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -113,7 +113,7 @@ def test_complex_roots_and_absolute_values(prec, rng):
     assert np.array_equal(mdla.sqrt(mdla.array([-4 + 0j, 1j * 0], prec=prec)).to_numpy(), [2j, 0])
 
 
-# -- kinds of operands -----------------------------------------------------------------------------
+# -- kinds of operands ---------------------------------------------------------------------------
 
 NUMBERS = [
     3,
@@ -259,7 +259,7 @@ def test_shapes_that_do_not_broadcast():
         mdla.ones((2, 3)) * np.ones(2)
 
 
-# -- promotion -------------------------------------------------------------------------------------
+# -- promotion -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("other", PRECS)
@@ -286,7 +286,7 @@ def test_float64_arrays_are_operands_of_precision_d():
     assert (mdla.ones(2, "d") + np.arange(2)).prec == "d"
 
 
-# -- broadcasting and strides ----------------------------------------------------------------------
+# -- broadcasting and strides --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("complex_", [False, True])
@@ -338,7 +338,7 @@ def test_no_dependence_on_threads(prec, rng):
             assert_same_bits(x, y)
 
 
-# -- specials --------------------------------------------------------------------------------------
+# -- specials ------------------------------------------------------------------------------------
 
 
 def test_ieee_specials(prec):
@@ -412,7 +412,7 @@ def test_scaling_by_powers_of_two_and_fading(name):
             assert_same_bits(scaled / x, mdla.ldexp(x / x, shift))
 
 
-# -- powers, signs, scaling -----------------------------------------------------------------------
+# -- powers, signs, scaling ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 10, 31, -1, -2, -9])

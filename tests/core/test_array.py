@@ -25,7 +25,7 @@ def sample(rng, prec, shape, complex_=False):
     return mdla.random.normal(shape, prec=prec, rng=rng, complex=complex_)
 
 
-# -- attributes ------------------------------------------------------------------------------------
+# -- attributes ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("complex_", [False, True])
@@ -78,7 +78,7 @@ def test_the_constructor_says_what_to_write():
         mdla.MDArray(np.zeros((1, 2, 2), dtype=np.int64))
 
 
-# -- astype ----------------------------------------------------------------------------------------
+# -- astype --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("target", PRECS)
@@ -114,7 +114,7 @@ def test_astype_rejects_numpy_types():
     assert a.astype(object).prec == "dd"
 
 
-# -- to NumPy --------------------------------------------------------------------------------------
+# -- to NumPy ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
@@ -162,7 +162,7 @@ def test_to_numpy_of_other_types(prec):
             z.to_numpy(dtype)
 
 
-# -- to Python -------------------------------------------------------------------------------------
+# -- to Python -----------------------------------------------------------------------------------
 
 
 def test_item_and_tolist(prec):
@@ -227,7 +227,7 @@ def test_repr_goes_round(prec, rng):
     assert b.prec == prec
 
 
-# -- identity --------------------------------------------------------------------------------------
+# -- identity ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_arrays_are_not_hashable(prec):
         hash(mdla.zeros(1, prec))
 
 
-# -- copies and processes --------------------------------------------------------------------------
+# -- copies and processes ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
@@ -311,7 +311,7 @@ def test_multiprocessing(rng):
     assert_same_bits(mdla.stack(rows), a * a)
 
 
-# -- the package -----------------------------------------------------------------------------------
+# -- the package ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", ["mdla,numpy,scipy.linalg", "numpy,scipy.linalg,mdla"])

@@ -53,7 +53,7 @@ def limbs_of(planes):
     return [float(v) for v in planes[0]]
 
 
-# -- rounding --------------------------------------------------------------------------------------
+# -- rounding ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("prec", PRECS)
@@ -110,7 +110,7 @@ def test_numbers_far_out_of_range_are_never_expanded():
     assert to_planes(gmpy2.exp10(gmpy2.mpfr(-(10**8))), "dd")[0, 0] == 0
 
 
-# -- numbers ---------------------------------------------------------------------------------------
+# -- numbers -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_strides_and_byte_orders_do_not_matter(prec, rng):
     )
 
 
-# -- nested lists ----------------------------------------------------------------------------------
+# -- nested lists --------------------------------------------------------------------------------
 
 
 def test_nested_lists(prec):
@@ -292,7 +292,7 @@ def test_bad_input():
         to_planes(np.array([np.arange(2), None], dtype=object), "dd")
 
 
-# -- strings ---------------------------------------------------------------------------------------
+# -- strings -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -390,11 +390,12 @@ def test_strings_agree_with_python(x):
 
 @given(text=st.text(alphabet="0123456789.eEjJ+-/_xXpPinfaty() ", max_size=12))
 def test_any_string_is_read_or_refused(text):
+    planes, refusal = None, "at position"
     try:
         planes = to_planes(text, "d")
-    except ValueError as refusal:
-        assert "at position" in str(refusal)
-        planes = None
+    except ValueError as error:
+        refusal = str(error)
+    assert "at position" in refusal
     for kind in (float, complex):
         try:
             expected = kind(text)
@@ -414,7 +415,7 @@ def test_decimal_strings_are_rounded_once(digits, exponent):
         assert limbs_of(to_planes(Decimal(text), prec)) == expected
 
 
-# -- other formats ---------------------------------------------------------------------------------
+# -- other formats -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("source", PRECS)

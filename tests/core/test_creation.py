@@ -14,7 +14,7 @@ import mdla
 from tests.oracle import assert_close, assert_normalised, assert_same_bits, exact
 from tests.registry import DOUBLE_PRECS, PRECS, SHAPES, adversarial
 
-# -- array and asarray -----------------------------------------------------------------------------
+# -- array and asarray ----------------------------------------------------------------------------
 
 
 def test_sources_of_a_third_agree(prec):
@@ -92,7 +92,7 @@ def test_bad_objects(bad, error):
             make(bad)
 
 
-# -- from_limbs ------------------------------------------------------------------------------------
+# -- from_limbs ----------------------------------------------------------------------------------
 
 
 def test_from_limbs_checks(prec, rng):
@@ -153,7 +153,7 @@ def test_from_limbs_normalises_exactly(prec, rng):
     assert_close(wide, want, prec, 1)
 
 
-# -- filled ----------------------------------------------------------------------------------------
+# -- filled --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -199,7 +199,7 @@ def test_bad_shapes(make):
             make(bad)
 
 
-# -- ranges ----------------------------------------------------------------------------------------
+# -- ranges --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

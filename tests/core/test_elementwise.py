@@ -18,7 +18,7 @@ from tests.core.elementwise import BINARY, REAL, check, from_hex, operands_of, p
 from tests.oracle import assert_same_bits, integers, is_normalised
 from tests.registry import DOUBLE_PRECS, PRECS, adversarial, numbers, second_operand
 
-# -- adversarial sweeps ----------------------------------------------------------------------------
+# -- adversarial sweeps ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -71,7 +71,7 @@ def test_total_cancellation_is_exact(prec, rng):
     ]
 
 
-# -- bounds from both sides ------------------------------------------------------------------------
+# -- bounds from both sides ----------------------------------------------------------------------
 
 #: operation, precision, bound and a bound that is too tight (log2, in eps), operands in hex: found
 #: by hill climbing over the bits of the limbs.
@@ -231,7 +231,7 @@ def test_the_products_that_plain_networks_get_wrong():
     check("mul", "qd", (planes("qd", x), planes("qd", y)), 0.3)
 
 
-# -- sums that break simpler algorithms ------------------------------------------------------------
+# -- sums that break simpler algorithms ----------------------------------------------------------
 
 
 def halves(count, first=0):

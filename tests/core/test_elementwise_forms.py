@@ -36,7 +36,7 @@ from tests.registry import SHAPES, adversarial, each_level, second_operand
 
 INF, NAN = math.inf, math.nan
 
-# -- a single limb as operand ----------------------------------------------------------------------
+# -- a single limb as operand ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", BINARY)
@@ -56,7 +56,7 @@ def test_an_operand_of_one_limb(name, prec, rng):
         assert_normalised(got, (exact_a, exact_b))
 
 
-# -- comparison ------------------------------------------------------------------------------------
+# -- comparison ----------------------------------------------------------------------------------
 
 
 def test_comparison_is_exact(prec, rng):
@@ -97,7 +97,7 @@ def test_comparison_of_specials(prec):
         assert got[0] == sign, (x, y, got)
 
 
-# -- complex ---------------------------------------------------------------------------------------
+# -- complex -------------------------------------------------------------------------------------
 
 
 def complex_operands(prec, rng, count):
@@ -184,7 +184,7 @@ def test_complex_specials(prec):
     assert_special(run("sqrt", prec, number(-4.0, -0.0))[1:, :, 0], -2.0)
 
 
-# -- memory layouts, levels, threads ---------------------------------------------------------------
+# -- memory layouts, levels, threads -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -272,7 +272,7 @@ def test_threads_and_positions_do_not_matter(name, prec, rng):
         assert_same_bits(alone, results[0][:, :, i : i + 1])
 
 
-# -- normalisation ---------------------------------------------------------------------------------
+# -- normalisation -------------------------------------------------------------------------------
 
 
 def test_normalize_restores_any_limbs(prec, rng):

@@ -29,7 +29,7 @@ from tests.oracle import (
 )
 from tests.registry import adversarial, second_operand
 
-# -- scaling and the ends of the range -------------------------------------------------------------
+# -- scaling and the ends of the range ------------------------------------------------------------
 
 
 def products_in_range(x, y):
@@ -159,7 +159,7 @@ def test_outside_the_safe_range_there_is_no_nan(name, prec, rng):
         assert errors.max(initial=0) <= 2.0 ** -(p.eps_exponent + 1)
 
 
-# -- IEEE specials ---------------------------------------------------------------------------------
+# -- IEEE specials -------------------------------------------------------------------------------
 
 INF, NAN = math.inf, math.nan
 

@@ -19,7 +19,7 @@ from mdla.core.rounding import nearest_single
 from tests.oracle import exact
 from tests.registry import DOUBLE_PRECS, PRECS, adversarial, exact_values, second_operand
 
-# -- back to Python --------------------------------------------------------------------------------
+# -- back to Python -------------------------------------------------------------------------------
 
 
 def test_back_is_exact(prec, rng):
@@ -149,7 +149,7 @@ def test_to_python(prec):
             convert.to_python(to_planes("1/3+1j", prec))
 
 
-# -- hashes ----------------------------------------------------------------------------------------
+# -- hashes --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("prec", PRECS)

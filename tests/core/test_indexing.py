@@ -206,7 +206,7 @@ def test_contains(prec):
     assert "x" not in a
 
 
-# -- every mixture of indices ----------------------------------------------------------------------
+# -- every mixture of indices --------------------------------------------------------------------
 
 LENGTHS = (2, 3, 4, 5)
 

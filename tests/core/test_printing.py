@@ -33,7 +33,7 @@ def _default_options():
         yield
 
 
-# -- single numbers --------------------------------------------------------------------------------
+# -- single numbers ------------------------------------------------------------------------------
 
 
 def random_numbers(rng, prec, count):
@@ -186,7 +186,7 @@ def test_complex_numbers(prec):
     assert format_number(to_planes("-2.5j", prec), prec) == "0.0-2.5j"
 
 
-# -- limbs that no number reproduces ---------------------------------------------------------------
+# -- limbs that no number reproduces -------------------------------------------------------------
 
 
 TIE = [1.0 + 2.0**-52, -(2.0**-53)]
@@ -208,7 +208,7 @@ def test_repr_of_limbs_that_are_not_greedy():
         assert array_repr(x, "dd") == "mdla.array('1.0000', prec='dd')"
 
 
-# -- arrays ----------------------------------------------------------------------------------------
+# -- arrays --------------------------------------------------------------------------------------
 
 
 def test_repr_of_arrays_reads_back(prec, rng):
@@ -301,7 +301,7 @@ def test_the_default_display_does_not_look_like_float64(prec, rng):
     assert repr(x[0, 0]) not in array_repr(x, prec)
 
 
-# -- options ---------------------------------------------------------------------------------------
+# -- options -------------------------------------------------------------------------------------
 
 
 def test_options_are_kept_and_restored():

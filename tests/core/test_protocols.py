@@ -21,7 +21,7 @@ def third(prec="qd"):
     return mdla.array(THIRD, prec=prec)
 
 
-# -- ufuncs ----------------------------------------------------------------------------------------
+# -- ufuncs --------------------------------------------------------------------------------------
 
 UNARY = {
     np.negative: operator.neg,
@@ -212,7 +212,7 @@ def test_out_of_the_wrong_kind():
         np.add(a, 1j, out=mdla.zeros(3, "qd"))
 
 
-# -- functions -------------------------------------------------------------------------------------
+# -- functions -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_unsupported_functions_raise(call):
         call(third())
 
 
-# -- conversion to NumPy ---------------------------------------------------------------------------
+# -- conversion to NumPy -------------------------------------------------------------------------
 
 
 def test_no_silent_conversion(prec):
@@ -288,7 +288,7 @@ def test_scipy_dispatches_or_raises(name):
         getattr(scipy.linalg, name)(a)
 
 
-# -- other libraries -------------------------------------------------------------------------------
+# -- other libraries -----------------------------------------------------------------------------
 
 
 class Foreign:
@@ -350,7 +350,7 @@ def test_dask(prec):
     assert mdla.allclose(total, a.sum(0), rtol=float(8 * mdla.finfo(prec).eps), atol=1e-13)
 
 
-# -- the table -------------------------------------------------------------------------------------
+# -- the table -----------------------------------------------------------------------------------
 
 
 def test_the_table():

@@ -85,7 +85,7 @@ def sum_bound(length):
     return math.ceil(math.log2(max(length, 1))) + ROWS * levels
 
 
-# -- errors ----------------------------------------------------------------------------------------
+# -- errors --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("length", LENGTHS)
@@ -176,7 +176,7 @@ def test_specials(prec):
     assert native_sum(prec, np.zeros((1, p.limbs, 0, 5), dtype=p.dtype)).shape == (1, p.limbs, 0)
 
 
-# -- the tree --------------------------------------------------------------------------------------
+# -- the tree ------------------------------------------------------------------------------------
 
 
 def test_tree_version():
@@ -208,7 +208,7 @@ def test_long_sums(length, rng):
     assert_same_bits(native_sum("d", x), tree_sum("d", x))
 
 
-# -- threads, levels, layouts ----------------------------------------------------------------------
+# -- threads, levels, layouts --------------------------------------------------------------------
 
 
 def test_threads_and_levels_do_not_matter(prec, rng):
@@ -257,7 +257,7 @@ def test_real_times_complex(prec, rng):
         assert_same_bits(got[1:], native_dot(prec, a, z[1:]))
 
 
-# -- golden bits -----------------------------------------------------------------------------------
+# -- golden bits ---------------------------------------------------------------------------------
 
 
 def fixed_numbers(prec, rows, length):

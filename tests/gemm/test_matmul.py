@@ -67,15 +67,17 @@ def check(c, a, b, prec):
     assert_normalised(c)
 
 
-# -- shapes -----------------------------------------------------------------------------------------
+# -- shapes --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("left", "right"), SHAPES)
 @pytest.mark.parametrize("parts", [(False, False), (True, False), (False, True), (True, True)])
 def test_shapes_are_those_of_numpy(rng, left, right, parts):
     """Small integers are exact in every format, so NumPy's result is the exact one."""
-    a, b = (rng.integers(-9, 10, shape).astype(complex if c else float)
-            for shape, c in zip((left, right), parts, strict=True))
+    a, b = (
+        rng.integers(-9, 10, shape).astype(complex if c else float)
+        for shape, c in zip((left, right), parts, strict=True)
+    )
     if parts[0]:
         a = a + 1j * rng.integers(-9, 10, left)
     if parts[1]:
@@ -107,7 +109,9 @@ def test_shapes_that_do_not_fit(left, right, text):
 
 def test_unknown_names():
     a = mdla.eye(3, prec="dd")
-    with pytest.raises(ValueError, match=r"unknown scheme 'strassen'; write one of 'auto', 'direct'"):
+    with pytest.raises(
+        ValueError, match=r"unknown scheme 'strassen'; write one of 'auto', 'direct'"
+    ):
         mdla.matmul(a, a, scheme="strassen")
     with pytest.raises(ValueError, match=r"no engine 'abacus' here; write one of 'auto', 'simd'"):
         mdla.matmul(a, a, engine="abacus")
@@ -125,11 +129,13 @@ def test_operands_of_unknown_type():
             a @ other
 
 
-# -- the promise ------------------------------------------------------------------------------------
+# -- the promise ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("prec", PRECS)
-@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 2, 2), (3, 5, 4), (8, 17, 9), (2, 300, 3), (26, 40, 1)])
+@pytest.mark.parametrize(
+    "shape", [(1, 1, 1), (2, 2, 2), (3, 5, 4), (8, 17, 9), (2, 300, 3), (26, 40, 1)]
+)
 @pytest.mark.parametrize("parts", [(False, False), (True, False), (False, True), (True, True)])
 def test_bound(rng, prec, shape, parts):
     m, k, n = shape
@@ -199,7 +205,12 @@ def test_huge_terms_that_cancel(prec):
     big = "1e30" if prec == "ds" else "1e100"
     a = mdla.array([[big, 1, "-" + big]], prec=prec)
     ones = mdla.ones((3, 1), prec=prec)
-    results = [a @ ones, (ones.T @ a.T), a[0] @ ones[:, 0], (a @ mdla.ones((3, 4), prec=prec))[:, :1]]
+    results = [
+        a @ ones,
+        (ones.T @ a.T),
+        a[0] @ ones[:, 0],
+        (a @ mdla.ones((3, 4), prec=prec))[:, :1],
+    ]
     for r in results:
         check(r.reshape(1, 1), a, ones, prec)
     if mdla.precision(prec).limbs >= 2 and prec != "ds":
@@ -219,10 +230,12 @@ def test_gram_matrices(rng, prec, n):
     assert not np.einsum("kii->ki", gram.imag.planes[0]).any()
 
 
-# -- operands of every kind -------------------------------------------------------------------------
+# -- operands of every kind ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("left", "right"), list(itertools.product(["ds", "d", "dd", "qd"], repeat=2)))
+@pytest.mark.parametrize(
+    ("left", "right"), list(itertools.product(["ds", "d", "dd", "qd"], repeat=2))
+)
 def test_mixed_precisions_meet_in_the_wider(rng, left, right):
     a, b = random(rng, (5, 7), left), random(rng, (7, 6), right)
     c = a @ b
@@ -297,7 +310,12 @@ def test_batches_have_the_bits_of_single_products(rng, prec):
 def test_the_same_bits_on_every_level_and_number_of_threads(rng, prec):
     pairs = [
         (random(rng, shape, prec, p), random(rng, other, prec, q))
-        for shape, other in [((3, 4), (4, 5)), ((20, 30), (30, 40)), ((64, 150), (150, 60)), ((5, 9), (9,))]
+        for shape, other in [
+            ((3, 4), (4, 5)),
+            ((20, 30), (30, 40)),
+            ((64, 150), (150, 60)),
+            ((5, 9), (9,)),
+        ]
         for p, q in [(False, False), (True, True), (True, False)]
         if mdla.precision(prec).limbs <= 4 or shape[0] <= 20
     ]
@@ -309,14 +327,17 @@ def test_the_same_bits_on_every_level_and_number_of_threads(rng, prec):
                 assert_same_bits(a @ b, c)
 
 
-# -- special values ---------------------------------------------------------------------------------
+# -- special values ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("prec", PRECS)
 @pytest.mark.parametrize("shape", [(2, 2, 2), (12, 40, 30)])
 def test_special_values(rng, prec, shape):
     m, k, n = shape
-    x, y = rng.standard_normal((m, k)).astype(np.float32), rng.standard_normal((k, n)).astype(np.float32)
+    x, y = (
+        rng.standard_normal((m, k)).astype(np.float32),
+        rng.standard_normal((k, n)).astype(np.float32),
+    )
     x[0, 0], x[1, 1], y[1, 0] = np.inf, 0, np.nan
     y[0, 1] = 0
     with np.errstate(invalid="ignore"):
@@ -349,7 +370,7 @@ def test_overflow(prec):
     assert c[1, 1].item() == Fraction(1e-200) * Fraction(1e200) or prec == "d"
 
 
-# -- plans ------------------------------------------------------------------------------------------
+# -- plans ---------------------------------------------------------------------------------------
 
 
 def test_plans_say_what_runs():

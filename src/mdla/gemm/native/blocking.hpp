@@ -120,7 +120,8 @@ class tiled_product {
     tile_words_ = (long long)method_.planes * tile_rows * tile_columns;
     packed_[0] = memory.take<std::uint64_t>(block_rows_ * chunk_ * method_.words);
     packed_[1] = memory.take<std::uint64_t>(block_columns_ * chunk_ * method_.words);
-    sums_ = memory.take<std::uint64_t>(tile_words_ * (chunks_ > 1 ? a_panels * b_panels : threads_));
+    sums_ =
+        memory.take<std::uint64_t>(tile_words_ * (chunks_ > 1 ? a_panels * b_panels : threads_));
     stage_words_ = round_up(method_.stage_words, 8);
     stage_ = memory.take<std::uint64_t>(stage_words_ * threads_);
   }
@@ -197,9 +198,9 @@ bool product_over_batch(const Method& prototype, product_shape shape, double wor
   constexpr double grain = 2e5;
   constexpr std::size_t kept_bytes = std::size_t{64} << 20;
   const int inside = threads_for(work, grain);
-  const int across =
-      inside > 1 ? 1 : (int)std::min<long long>(threads_for(work * (double)shape.batch, grain),
-                                                shape.batch);
+  const int across = inside > 1 ? 1
+                                : (int)std::min<long long>(
+                                      threads_for(work * (double)shape.batch, grain), shape.batch);
   workspace& own = this_thread_workspace();
   const auto take = [&](Method& method, void* base) {
     arena memory(base);
@@ -219,7 +220,8 @@ bool product_over_batch(const Method& prototype, product_shape shape, double wor
 #pragma omp parallel num_threads(across) if (across > 1)
     {
       Method method(prototype);
-      auto product = take(method, base + bytes * (std::size_t)(across > 1 ? thread_index() : 0)).first;
+      auto product =
+          take(method, base + bytes * (std::size_t)(across > 1 ? thread_index() : 0)).first;
 #pragma omp for schedule(dynamic)
       for (long long x = first; x < end; ++x) {
         method.prepare(x, inside);

@@ -98,7 +98,7 @@ class Problem:
     def multiply_adds(self) -> int:
         """Real multiply-adds: complex factors count for each pair of parts."""
         m, k, n = self.shape
-        count = m * k * n * self.a.shape[0] * self.b.shape[0]
+        count: int = m * k * n * self.a.shape[0] * self.b.shape[0]
         for length in self.batch:
             count *= length
         return count

@@ -54,7 +54,7 @@ __all__ = [
 Planes = npt.NDArray[Any]
 
 
-# -- shape -----------------------------------------------------------------------------------------
+# -- shape ---------------------------------------------------------------------------------------
 
 
 @implements(np.reshape)
@@ -173,7 +173,7 @@ def copy(a: Any) -> MDArray:
     return to_array(a).copy()
 
 
-# -- joining and splitting -------------------------------------------------------------------------
+# -- joining and splitting -----------------------------------------------------------------------
 
 
 def _common(arrays: Any) -> list[Planes]:
@@ -340,7 +340,7 @@ def take(a: Any, indices: Any, axis: int | None = None) -> MDArray:
     return MDArray(np.take(a.planes, index.astype(np.intp), axis=axis + 2))
 
 
-# -- matrices --------------------------------------------------------------------------------------
+# -- matrices ------------------------------------------------------------------------------------
 
 
 @implements(np.diagonal, np.linalg.diagonal)
@@ -399,7 +399,7 @@ def _triangle(a: Any, keep: Any) -> MDArray:
     return MDArray(np.where(mask, a.planes, a.planes.dtype.type(0)))
 
 
-# -- properties that NumPy asks for ----------------------------------------------------------------
+# -- properties that NumPy asks for --------------------------------------------------------------
 
 
 @implements(np.shape)

@@ -312,7 +312,7 @@ def linspace(
     return spread
 
 
-# -- of the shape of another array -----------------------------------------------------------------
+# -- of the shape of another array ---------------------------------------------------------------
 
 
 @implements(np.zeros_like, np.empty_like)

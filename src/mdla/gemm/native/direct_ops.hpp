@@ -45,7 +45,7 @@ struct cut_job {
   int width, limbs, digits;
   bool mixed;
   long long steps;
-  void* target;              // digit j of step k, lane l: word j digit_stride + k width + l
+  void* target;  // digit j of step k, lane l: word j digit_stride + k width + l
   long long digit_stride;
   unsigned long long* sums;  // [digits][width], digits of all steps are added to them
 };
@@ -87,8 +87,7 @@ struct direct_ops {
   // sums[i][l] = sum over k of min(|leading limb| scale[l], caps[i]), each rounded to 2^-30.
   void (*capped_sums)(const operand_side& side, const double* scale, double* sums);
   // The least |p[l stride]| scale[l] over l < count; nan does not count.
-  double (*scaled_minimum)(const double* p, long long stride, const double* scale,
-                           long long count);
+  double (*scaled_minimum)(const double* p, long long stride, const double* scale, long long count);
   void (*cut)(const cut_job&);
   // sums += products of the digits of two panels; strides between digits in words.
   void (*integer_tile)(unsigned long long* sums, const void* a, const void* b, int digits,

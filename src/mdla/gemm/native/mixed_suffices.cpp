@@ -144,8 +144,8 @@ bool mixed_suffices(const matrix_batch& a, const matrix_batch& b, product_shape 
   for (long long item = 0; item < shape.batch; ++item) {
     const scaled_lanes rows(a.rows(item, shape.rows, shape.inner), ops);
     const scaled_lanes columns(b.columns(item, shape.columns, shape.inner), ops);
-    const double need = least_sum(shape.limbs, (double)shape.inner, (double)promised, rows.most,
-                                  columns.most);
+    const double need =
+        least_sum(shape.limbs, (double)shape.inner, (double)promised, rows.most, columns.most);
     if (shape.inner < (1 << 22) && capped_bound(rows, columns) >= need) continue;
     if (shape.limbs == 2) return false;  // forming |A| |B| would take what the mixed kernel saves
     std::atomic<bool> enough{true};

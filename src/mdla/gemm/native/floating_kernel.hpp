@@ -25,7 +25,10 @@ constexpr int diagonals_of = N <= 4 ? N : N + 1;
 
 // Values of k between carries: docs/direct.md, "growth".
 template <int N>
-constexpr int carry_steps = N <= 5 ? 64 : N <= 8 ? 16 : N <= 10 ? 8 : 2;
+constexpr int carry_steps = N <= 5    ? 64
+                            : N <= 8  ? 16
+                            : N <= 10 ? 8
+                                      : 2;
 
 template <int N, class T>
 MDLA_INLINE void carry_down(T* sum) {
@@ -148,8 +151,8 @@ MDLA_INLINE void floating_block(double* sums, const double* a, const double* b, 
   for (int d = 0; d <= N; ++d) io<T>::store(sums + d * plane, sum[d]);
 }
 
-// One limb: fused multiply-adds into two sums, for even and odd k, so that x y - y x is zero; R rows
-// and V vectors side by side, because each waits for the one before it in its sum.
+// One limb: fused multiply-adds into two sums, for even and odd k, so that x y - y x is zero; R
+// rows and V vectors side by side, because each waits for the one before it in its sum.
 template <int R, int V>
 MDLA_INLINE void plain_block(double* sums, const double* a, const double* b, long long steps,
                              int width) {

@@ -75,7 +75,7 @@ class Direct(Scheme):
         a, b = real_operands(problem)
         long = terms >= _MIXED_TERMS and a[0].size * b.shape[-1] >= _MIXED_SIZE
         # Beyond dd, exact cancellation in A^H A needs the integer kernel.
-        tried = 1 < limbs and (limbs == 2 or parts < 4)
+        tried = limbs > 1 and (limbs == 2 or parts < 4)
         if long and tried and _native.mixed_suffices(a, b, k):
             return Choice("mixed", limbs)
         span = _native.exponent_span(a, b, 52 - _GUARD)
@@ -86,13 +86,14 @@ class Direct(Scheme):
         return Choice("integer", digits, span)
 
 
+# Vector instructions a second and numbers in a vector, by instruction set.
+_RATES = {"v4": (5.5e9, 8), "v3": (4.5e9, 4), "v2": (2.5e9, 1), "portable": (2.5e9, 1)}
+
+
 class Simd:
     """The CPU's vector units; the instruction set is chosen when the package is loaded."""
 
     name = "simd"
-
-    # Vector instructions a second and numbers in a vector, by instruction set.
-    _RATES = {"v4": (5.5e9, 8), "v3": (4.5e9, 4), "v2": (2.5e9, 1), "portable": (2.5e9, 1)}
 
     def available(self) -> bool:
         """Always: there is a portable build of the kernels."""
@@ -101,7 +102,7 @@ class Simd:
     def predict(self, problem: Problem, choice: Choice) -> float:
         """Seconds on one thread."""
         level = _native.level()
-        rate, lanes = self._RATES[level]
+        rate, lanes = _RATES[level]
         limbs = problem.working.limbs
         if choice.kernel == "integer":
             # Without an instruction for halves of 52-bit products, each pair takes five.

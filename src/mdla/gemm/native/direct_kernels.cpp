@@ -41,8 +41,8 @@ struct capped {
   }
 };
 
-// Walks over the entries of all lanes: take(state, x, lane) for vectors of neighbouring k of a lane,
-// or of neighbouring lanes, or for single entries; done(lane, state) at the end of a lane.
+// Walks over the entries of all lanes: take(state, x, lane) for vectors of neighbouring k of a
+// lane, or of neighbouring lanes, or for single entries; done(lane, state) at the end of a lane.
 template <template <class> class State, class Take, class Done>
 MDLA_INLINE void for_each_lane(const operand_side& side, const Take& take, const Done& done) {
   constexpr int lanes = width_v<T>;

@@ -117,7 +117,7 @@ def _changed(digits: Any, threshold: Any, edgeitems: Any, linewidth: Any) -> Pri
     return replace(_options.get(), **given)
 
 
-# -- one number ------------------------------------------------------------------------------------
+# -- one number ----------------------------------------------------------------------------------
 
 
 def format_number(limbs: Any, prec: Any, digits: int | None = None) -> str:
@@ -300,7 +300,7 @@ def _hexadecimal(mantissa: int, shift: int) -> str:
     return f"0x1.{fraction or '0'}p{bits - shift:+d}"
 
 
-# -- arrays ----------------------------------------------------------------------------------------
+# -- arrays --------------------------------------------------------------------------------------
 
 
 def array_repr(planes: FloatArray, prec: Any) -> str:

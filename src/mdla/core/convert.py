@@ -112,7 +112,7 @@ def _unknown(obj: Any) -> str:
     )
 
 
-# -- single numbers --------------------------------------------------------------------------------
+# -- single numbers ------------------------------------------------------------------------------
 
 
 def _read_decimal(x: Decimal) -> Parts:
@@ -260,7 +260,7 @@ def _rows(parts: Iterable[Part], size: int, fmt: Precision) -> FloatArray:
     return np.array(limbs, dtype=fmt.dtype).reshape(size, fmt.limbs).T
 
 
-# -- lists -----------------------------------------------------------------------------------------
+# -- lists ---------------------------------------------------------------------------------------
 
 
 def _flatten(
@@ -324,7 +324,7 @@ def _as_complex(planes: FloatArray) -> FloatArray:
     return np.concatenate([planes, np.zeros_like(planes)])
 
 
-# -- arrays ----------------------------------------------------------------------------------------
+# -- arrays --------------------------------------------------------------------------------------
 
 
 def _array_planes(obj: Any, fmt: Precision) -> FloatArray | None:

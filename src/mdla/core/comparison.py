@@ -172,7 +172,7 @@ def _scalar(result: Any) -> Bools:
     return scalar
 
 
-# -- classification --------------------------------------------------------------------------------
+# -- classification ------------------------------------------------------------------------------
 
 
 @implements(np.isnan)
@@ -202,7 +202,7 @@ def signbit(a: Any) -> Bools:
     return _scalar(np.signbit(a.planes[0, 0]))
 
 
-# -- selection -------------------------------------------------------------------------------------
+# -- selection -----------------------------------------------------------------------------------
 
 
 @implements(np.where)
@@ -274,7 +274,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
     return result.copy() if result is a else result
 
 
-# -- closeness -------------------------------------------------------------------------------------
+# -- closeness -----------------------------------------------------------------------------------
 
 
 @implements(np.isclose)

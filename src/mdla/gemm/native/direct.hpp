@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The direct product of matrices of multiple doubles on the host: blocking, threads, special values.
+// The direct product of matrices of multiple doubles on the host: blocking, threads, special
+// values.
 #pragma once
 
 #include "direct_ops.hpp"
@@ -44,8 +45,8 @@ struct direct_product {
 // Called between blocks on the calling thread; true abandons the product.
 using interrupt_test = bool (*)();
 
-// By digits, see integer_kernel.hpp; `digits` between limbs + 1 and max_digits. Returns false when it
-// was interrupted.
+// By digits, see integer_kernel.hpp; `digits` between limbs + 1 and max_digits. Returns false when
+// it was interrupted.
 bool integer_product(const direct_product& task, int digits, interrupt_test interrupted);
 
 // By digits and a last diagonal in doubles, see mixed_kernel.hpp; for two limbs and more.

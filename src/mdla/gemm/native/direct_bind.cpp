@@ -86,8 +86,7 @@ void bind_direct(nb::module_& m) {
   m.def("matmul_direct", &matmul_direct, nb::arg("out"), nb::arg("a"), nb::arg("b"),
         nb::arg("kernel"), nb::arg("digits"));
   m.def("exponent_span", &span, nb::arg("a"), nb::arg("b"), nb::arg("enough"));
-  m.def("mixed_suffices", &suffices, nb::arg("a"), nb::arg("b"),
-        nb::arg("promised"));
+  m.def("mixed_suffices", &suffices, nb::arg("a"), nb::arg("b"), nb::arg("promised"));
   m.attr("max_digits") = max_digits;
 }
 

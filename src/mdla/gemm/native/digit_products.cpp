@@ -78,8 +78,8 @@ class digits_method {
     for (int q = 0; q < diagonals_; ++q) v[q + 1] += (inner * (unsigned)(q + 1)) << 50;
     if (!mixed_) v[last_] += inner * (unsigned)digits / 2 - 1;
     carry_up(constants_, v, last_);
-    // Errors of up to 1.25 D k + 1 are at most half of this many bits: sums that are exact multiples
-    // of it, zeros above all, come out exactly.
+    // Errors of up to 1.25 D k + 1 are at most half of this many bits: sums that are exact
+    // multiples of it, zeros above all, come out exactly.
     if (!mixed_) noise_bits_ = std::ilogb(2.5 * digits * (double)shape_.inner + 2) + 1;
   }
 

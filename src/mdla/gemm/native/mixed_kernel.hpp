@@ -5,8 +5,8 @@
 // below it. The digit products with i + j <= N - 2 are summed as integers, N (N - 1) instructions
 // for 8 multiply-adds; those with i + j = N - 1 by N fused multiply-adds, in two running sums for
 // even and odd k over 32 values of k, whose totals are added up; the rest is dropped. The error is
-// below k eps sum |a b| where that sum is large enough, which `mixed_suffices` finds out beforehand;
-// docs/direct.md has the bound.
+// below k eps sum |a b| where that sum is large enough, which `mixed_suffices` finds out
+// beforehand; docs/direct.md has the bound.
 //
 // Products of digits i, j and j, i are added to each other first, so that the sum is symmetric in
 // a and b, and terms of neighbouring k that cancel do so exactly.
@@ -52,8 +52,8 @@ MDLA_INLINE void inner_products(simd<double> (&total)[R][W], const double* x, co
     MDLA_UNROLL
     for (int w = 0; w < W; ++w) {
       if (k < steps)
-        s[0][r][w] = fma(splat<T>(x[k * tile_rows + r]),
-                         io<T>::load(y + k * width + w * lanes), s[0][r][w]);
+        s[0][r][w] =
+            fma(splat<T>(x[k * tile_rows + r]), io<T>::load(y + k * width + w * lanes), s[0][r][w]);
       total[r][w] = s[0][r][w] + s[1][r][w];
     }
   }
@@ -130,8 +130,8 @@ inline void mixed_tile(u64* sums, const void* a, const void* b, int N, long long
   }
 }
 
-// The sum of the last diagonal has weight 2^(-52 (N + 1)): it is cut into digits N - 1, N, N + 1 like
-// the operands were.
+// The sum of the last diagonal has weight 2^(-52 (N + 1)): it is cut into digits N - 1, N, N + 1
+// like the operands were.
 template <int N>
 void mixed_finish(const finish_job& job) {
   using T = simd<double>;

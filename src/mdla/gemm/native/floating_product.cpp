@@ -33,8 +33,8 @@ class floating_method {
     side_[1] = task_.b.columns(item, shape_.columns, shape_.inner);
   }
 
-  void pack(int s, long long panel, long long first_step, long long steps, u64* target,
-            long long, u64*, bool) {
+  void pack(int s, long long panel, long long first_step, long long steps, u64* target, long long,
+            u64*, bool) {
     const long long lane = panel * side_width(s);
     const long long left = side_[s].lanes - lane;
     const int width = panel_width(s, left);

@@ -4,8 +4,8 @@
 // A number |x| < 1/2 is written as
 //     x = sum_{i < D} c_i 2^(-52(i+1)) + r,   |c_i| <= 2^51.
 // What multiplies is d_i = c_i + 2^51, unsigned, so that no sign is handled. One instruction pair
-// gives the low and high halves of 8 products of digits; where it is missing, the same integers come
-// from fused multiply-adds or from 128-bit integers.
+// gives the low and high halves of 8 products of digits; where it is missing, the same integers
+// come from fused multiply-adds or from 128-bit integers.
 #pragma once
 
 #include "direct_ops.hpp"
@@ -189,8 +189,9 @@ MDLA_INLINE T take_digit(int_t<T>& d, T x, double anchor) {
   return x - (t - splat<T>(anchor));
 }
 
-// FixedN and FixedD other than 0 unroll the loops. Mixed: digit D - 1 is not an integer but what all
-// others leave, a double; all digits are stored as doubles, and all but the last as integers too.
+// FixedN and FixedD other than 0 unroll the loops. Mixed: digit D - 1 is not an integer but what
+// all others leave, a double; all digits are stored as doubles, and all but the last as integers
+// too.
 template <int FixedN, int FixedD, bool Mixed>
 void cut_of(const cut_job& job) {
   using T = simd<double>;

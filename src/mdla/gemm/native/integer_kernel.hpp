@@ -8,8 +8,8 @@
 // are taken, the last diagonal i + j = D - 1 without its low halves: D^2 instructions for 8
 // multiply-adds. docs/direct.md has the bound.
 //
-// Panels: `width` rows of A (tile_rows) or columns of B (a multiple of 8, at most tile_columns) side
-// by side, [digit][k][width], so that the inner loop walks along both panels with unit stride.
+// Panels: `width` rows of A (tile_rows) or columns of B (a multiple of 8, at most tile_columns)
+// side by side, [digit][k][width], so that the inner loop walks along both panels with unit stride.
 // Diagonals are summed one after the other, each held in registers over a block of k.
 #pragma once
 
@@ -71,8 +71,9 @@ inline void integer_tile(u64* sums, const void* a, const void* b, int D, long lo
   }
 }
 
-// Sums of a tile, rounded to multiples of 2^noise_bits of the last digit -> digits of weight 2^(-52 t), t = 0..D, -> limbs. More(r, v, extra) may add to the
-// digits of the vector of results at row r, column v.
+// Sums of a tile, rounded to multiples of 2^noise_bits of the last digit -> digits of weight 2^(-52
+// t), t = 0..D, -> limbs. More(r, v, extra) may add to the digits of the vector of results at row
+// r, column v.
 template <int N, class More>
 MDLA_INLINE void finish_digits(const finish_job& job, int D, const More& more) {
   using T = simd<double>;
@@ -99,8 +100,7 @@ MDLA_INLINE void finish_digits(const finish_job& job, int D, const More& more) {
         d[t] = (biased & mask) - splat_int<T>(1ULL << 51);
         carry = (biased >> 52) + splat_int<T>((1ULL << 51) + (1ULL << 62) - (1ULL << 10));
       }
-      const T exponent =
-          splat<T>(job.row_exponents[r]) + io<T>::load(job.column_exponents + v);
+      const T exponent = splat<T>(job.row_exponents[r]) + io<T>::load(job.column_exponents + v);
       const expansion<T, N> x = from_digits<N, T>(d, D, exponent);
       for (int i = 0; i < N; ++i) io<T>::store(line + i * tile_columns + v, x.limb[i]);
     }

@@ -17,9 +17,7 @@ __all__ = ["Plan", "matmul", "plan"]
 
 
 @implements(np.matmul)
-def matmul(
-    A: Any, B: Any, prec: Any = None, scheme: str = "auto", engine: str = "auto"
-) -> MDArray:
+def matmul(A: Any, B: Any, prec: Any = None, scheme: str = "auto", engine: str = "auto") -> MDArray:
     """The matrix product ``A @ B``.
 
     For every entry, and for each part of a complex one, ``|C - AB| <= k eps (|A| |B|)``, k the
