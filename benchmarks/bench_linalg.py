@@ -82,7 +82,13 @@ def bench_qr_mpmath(benchmark: Any) -> None:
     import mpmath
 
     benchmark.group = f"qr, R only, n={ORDER}"
-    benchmark.extra_info.update(operation="qr", prec="qd", n=MPMATH_ORDER, peer="mpmath")
+    benchmark.extra_info.update(
+        operation="qr r",
+        prec="qd",
+        n=ORDER,
+        peer=f"mpmath (from n={MPMATH_ORDER} by n^3)",
+        scale=(ORDER / MPMATH_ORDER) ** 3,
+    )
     with mpmath.workprec(212):
         a = mpmath.matrix(square("d", MPMATH_ORDER).to_numpy().tolist()) / 3
         q, r = benchmark.pedantic(mpmath.qr, (a,), rounds=1)

@@ -19,6 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "benchmarks"
 PRECISIONS = ["ds", "d", "dd", "td", "qd", "pd", "od", "da", "hd"]
 
+OWN = ("mdla", "stack")
+
 Row = dict[str, Any]
 
 
@@ -67,8 +69,8 @@ def table(rows: list[Row]) -> list[str]:
     for row in rows:
         groups[row["operation"], row.get("n"), row["threads"], row.get("prec")].append(row)
     for (operation, n, threads, prec), members in groups.items():
-        own = [r for r in members if r["peer"] == "mdla"]
-        peers = [r for r in members if r["peer"] != "mdla"]
+        own = [r for r in members if r["peer"] in OWN]
+        peers = [r for r in members if r["peer"] not in OWN]
         for mine in own:
             versus = ", ".join(f"{p['peer']} {p['seconds'] / mine['seconds']:.3g}" for p in peers)
             lines.append(
@@ -104,7 +106,7 @@ def plot(rows: list[Row], path: Path) -> None:
     for (name, peer), points in sorted(lines.items()):
         points.sort()
         color = colors.setdefault(name, f"C{len(colors)}")
-        filled = peer == "mdla"
+        filled = peer in OWN
         axes.plot(
             [x for x, _ in points],
             [y for _, y in points],

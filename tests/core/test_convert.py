@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+import mdla
 from mdla.core import convert
 from mdla.core.convert import to_planes
 from mdla.core.precision import precision
@@ -99,6 +100,19 @@ def test_overflow_and_underflow(prec):
         assert not np.signbit(to_planes(text, prec)[0, 1:]).any()
     for huge in ("1e2000", "1" + "0" * 5000, "1e1000000000000", 10**5000, Decimal("1e999999")):
         assert limbs_of(to_planes(huge, prec)) == [math.inf] + [0.0] * (precision(prec).limbs - 1)
+
+
+def test_the_largest_number_is_an_array():
+    largest = float(np.finfo(float).max)
+    x = mdla.from_limbs([largest, 2.0**969])
+    assert_same_bits(to_planes(x, "dd"), to_planes(Fraction(largest) + 2**969, "dd"))
+    with pytest.raises(ValueError, match="normalised"):
+        mdla.from_limbs([largest, 2.0**971])
+    with pytest.raises(ValueError, match="normalised"):
+        mdla.from_limbs([2.0**-1074, 2.0**-1074])
+    assert mdla.from_limbs([1.0, 2.0**-53]).prec == "dd"
+    with pytest.raises(ValueError, match="normalised"):
+        mdla.from_limbs([1.0, 2.0**-53 * (1 + 2.0**-52)])
 
 
 def test_numbers_far_out_of_range_are_never_expanded():

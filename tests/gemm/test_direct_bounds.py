@@ -8,7 +8,7 @@ import pytest
 
 from mdla import _native
 from mdla.core.precision import PRECISIONS
-from mdla.gemm.direct import _MOST_DIGITS, _ROUNDINGS, digits_for
+from mdla.gemm.direct import _MOST_DIGITS, _ROUNDINGS
 from tests.registry import DOUBLE_PRECS
 
 LIMBS = [PRECISIONS[name].limbs for name in DOUBLE_PRECS]
@@ -85,7 +85,7 @@ def test_integer_kernel(limbs):
     """The digits that the planner asks for meet the condition on S at the largest span."""
     for digits in range(limbs + 1, _native.max_digits + 1):
         span = 52 * (digits - limbs) - 10
-        assert digits_for(limbs, span) == digits
+        assert _native.digits_for(limbs, span) == digits
         least = 2.0 ** -(span + 2) * (1 - 2.0**-40)
         assert least >= (7.66 * digits + 6.2) * 2.0 ** (-52 * (digits - limbs))
         for k in (1, 2, 1000, 10**6):

@@ -306,6 +306,21 @@ def test_batches_have_the_bits_of_single_products(rng, prec):
     assert_same_bits(a @ b[0], mdla.stack([mdla.stack([x @ b[0] for x in y]) for y in a]))
 
 
+def test_a_batch_whose_matrices_need_different_kernels(rng):
+    """Small and large spans, long sums: each product has the bits it has alone."""
+    a, b = random(rng, (2, 3, 20, 300), "dd"), random(rng, (2, 3, 300, 50), "dd")
+    a[0, 1] = a[0, 1] * 2.0 ** rng.integers(-30, 1, (20, 300)).astype(float)
+    a[1, 0] = a[1, 0] * 2.0 ** rng.integers(-400, 400, (20, 300)).astype(float)
+    b[1, 0] = b[1, 0] * 2.0 ** rng.integers(-400, 400, (300, 50)).astype(float)
+    plan = mdla.gemm.plan(a, b)
+    assert plan.kernel == "mixed"
+    assert {choice.kernel for choice, _ in plan.choice.groups} == {"mixed", "integer", "floating"}
+    c = a @ b
+    for i, j in itertools.product(range(2), range(3)):
+        assert_same_bits(c[i, j], a[i, j] @ b[i, j])
+        assert_same_bits((a @ b[0, 2])[i, j], a[i, j] @ b[0, 2])
+
+
 @pytest.mark.parametrize("prec", PRECS)
 def test_the_same_bits_on_every_level_and_number_of_threads(rng, prec):
     pairs = [

@@ -8,11 +8,12 @@ import pytest
 import scipy.linalg
 
 import mdla
+from mdla import _native
 from mdla.linalg import PivotedQRResult, QRResult, householder, qr
 from tests.linalg.matrices import FAMILIES, SHAPES, uniform
 from tests.linalg.measures import column_residual, orthogonality, residual
 from tests.oracle import assert_normalised, assert_same_bits, planes_of
-from tests.registry import PRECS
+from tests.registry import PRECS, each_level
 
 
 def below_diagonal(r):
@@ -254,3 +255,17 @@ def test_vandermonde_of_integers(prec):
     for pivoting in (False, True):
         result = qr(a, pivoting=pivoting)
         check(a[:, result.P] if pivoting else a, result.Q, result.R, prec)
+
+
+@pytest.mark.parametrize(("m", "n", "prec"), [(2500, 24, "qd"), (150, 150, "dd"), (60, 60, "od")])
+def test_same_bits_on_all_levels_and_threads(m, n, prec, rng):
+    """With work enough for several threads in the panels, and blocks enough for products."""
+    a = uniform(m, n, prec, False, rng)
+    want = qr(a, pivoting=True)
+    for _ in each_level():
+        for threads in (1, 2, 3):
+            _native.set_num_threads(threads)
+            got = qr(a, pivoting=True)
+            assert_same_bits(got.Q, want.Q)
+            assert_same_bits(got.R, want.R)
+            assert (want.P == got.P).all()

@@ -167,7 +167,10 @@ def is_normalised(planes: Planes) -> bool:
     """Whether each limb is at most half an ulp of the one before, zeros last, inf and nan alone."""
     high, low = planes[:, :-1], planes[:, 1:]
     with np.errstate(invalid="ignore"):
-        half_ulp = 0.5 * np.spacing(np.abs(high))
+        size = np.abs(high)
+        # The spacing at the largest double overflows; that of its half is what is asked for.
+        small = np.spacing(np.minimum(size, 1))
+        half_ulp = np.where(size > 1, np.spacing(0.5 * size), 0.5 * small)
         fits = np.abs(low) <= np.where(high == 0, 0, half_ulp)
     # inf and nan stand alone: below them only zeros.
     alone = ~np.isfinite(high) & (low == 0)

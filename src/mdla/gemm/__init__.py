@@ -45,7 +45,7 @@ def matmul(A: Any, B: Any, prec: Any = None, scheme: str = "auto", engine: str =
         >>> import mdla
         >>> A = mdla.array([["0.1", 2], [3, 4]], prec="dd")
         >>> print(mdla.matmul(A, [1, 10]))
-        [20.1 43.0]
+        [20.1 43. ]
     """
     problem = read_problem(A, B, prec)
     return MDArray(_run(problem, plan_problem(problem, scheme, engine)))
@@ -53,8 +53,7 @@ def matmul(A: Any, B: Any, prec: Any = None, scheme: str = "auto", engine: str =
 
 def _run(problem: Problem, chosen: Plan) -> _planes.Planes:
     runner = engines.scheme(chosen.scheme).engine(chosen.engine)
-    choice = engines.Choice(chosen.kernel, chosen.digits, chosen.span)
-    product = runner.run(problem, choice)
+    product = runner.run(problem, chosen.choice)
     for axis in sorted(problem.drop):
         product = product.squeeze(axis)
     return _planes.cast(product, problem.result)

@@ -17,6 +17,7 @@ All give the same bits for any instruction set, block size and number of threads
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,13 +47,6 @@ _MOST_DIGITS = {1: 2, 2: 4, 3: 7, 4: 11, 5: 17, 8: 24, 10: 24, 16: 24}
 # The mixed kernel is looked at for sums and products of at least this many terms; whether it keeps
 # its bound is then found out from the entries.
 _MIXED_TERMS, _MIXED_SIZE = 96, 64**3
-# digits = N + ceil((span + _GUARD) / 52) gives the integer kernel its bound.
-_GUARD = 10
-
-
-def digits_for(limbs: int, span: int) -> int:
-    """Digits of 52 bits with which the integer kernel keeps its promise at this span."""
-    return limbs + max(1, -((span + _GUARD) // -52))
 
 
 class Direct(Scheme):
@@ -66,24 +60,44 @@ class Direct(Scheme):
         limbs = problem.working.limbs
         m, k, n = problem.shape
         parts = problem.a.shape[0] * problem.b.shape[0]
+        size = m * k * n * parts
         terms = 2 * k if parts == 4 else k
         floating = Choice("floating" if terms / 4 + _ROUNDINGS[limbs] <= k else "dot")
         if (m == 1 or n == 1) and 1 < limbs <= _DOT_LIMBS:
             return Choice("dot")
-        if m * k * n * parts <= _SMALL[limbs]:
+        if size <= _SMALL[limbs] or 0 in problem.batch:
             return floating
         a, b = real_operands(problem)
-        long = terms >= _MIXED_TERMS and a[0].size * b.shape[-1] >= _MIXED_SIZE
         # Beyond dd, exact cancellation in A^H A needs the integer kernel.
         tried = limbs > 1 and (limbs == 2 or parts < 4)
-        if long and tried and _native.mixed_suffices(a, b, k):
-            return Choice("mixed", limbs)
-        span = _native.exponent_span(a, b, 52 - _GUARD)
-        # A complex product of k terms has sums of 2 k, and k eps to keep.
-        digits = digits_for(limbs, span + (parts == 4))
-        if digits > _MOST_DIGITS[limbs]:
-            return floating._replace(span=span)
-        return Choice("integer", digits, span)
+        mixed = [False] * a.shape[1]
+        if tried and terms >= _MIXED_TERMS and size >= _MIXED_SIZE:
+            mixed = _native.mixed_suffices(a, b, k)
+            if all(mixed):
+                return Choice("mixed", limbs)
+        choices = []
+        spans = _native.exponent_span(a, b, _native.quick_span)
+        for use_mixed, span in zip(mixed, spans, strict=True):
+            # A complex product of k terms has sums of 2 k, and k eps to keep.
+            digits = _native.digits_for(limbs, span + (parts == 4))
+            if use_mixed:
+                choices.append(Choice("mixed", limbs))
+            elif digits <= _MOST_DIGITS[limbs]:
+                choices.append(Choice("integer", digits))
+            else:
+                choices.append(floating)
+        return _grouped(choices)._replace(span=max(spans))
+
+
+def _grouped(choices: list[Choice]) -> Choice:
+    """One choice for a batch of which each matrix has its own."""
+    places: dict[Choice, list[int]] = {}
+    for i, choice in enumerate(choices):
+        places.setdefault(choice, []).append(i)
+    largest = max(places, key=lambda c: len(places[c]))
+    if len(places) == 1:
+        return largest
+    return largest._replace(groups=tuple((c, tuple(at)) for c, at in places.items()))
 
 
 # Vector instructions a second and numbers in a vector, by instruction set.
@@ -116,9 +130,27 @@ class Simd:
 
     def run(self, problem: Problem, choice: Choice) -> Planes:
         """Multiply."""
+        if choice.groups:
+            return self._run_groups(problem, choice)
         if choice.kernel == "dot":
             return _by_dot(problem)
         return _by_tiles(problem, choice)
+
+    def _run_groups(self, problem: Problem, choice: Choice) -> Planes:
+        m, _, n = problem.shape
+        count = math.prod(problem.batch)
+        a, b = (
+            _planes.broadcast(z, (*problem.batch, *z.shape[-2:])).reshape(
+                *z.shape[:2], count, *z.shape[-2:]
+            )
+            for z in (problem.a, problem.b)
+        )
+        out: Planes = np.empty((max(a.shape[0], b.shape[0]), a.shape[1], count, m, n))
+        for member, places in choice.groups:
+            at = list(places)
+            some = replace(problem, a=a[:, :, at], b=b[:, :, at], batch=(len(at),), stacked=None)
+            out[:, :, at] = self.run(some, member)
+        return out.reshape(*out.shape[:2], *problem.batch, m, n)
 
 
 def real_operands(problem: Problem) -> tuple[Planes, Planes]:
@@ -161,16 +193,15 @@ def _one_batch(x: Planes, y: Planes, batch: tuple[int, ...]) -> tuple[Planes, Pl
     """Planes (N, *batch, ., .) with broadcast batches -> one batch axis each, of equal length."""
     if x.ndim == 3 and y.ndim == 3:
         return x[:, np.newaxis], y[:, np.newaxis]
-    if y.size == y.shape[0] * y.shape[-2] * y.shape[-1]:
-        # One matrix on the right: the batch on the left is a taller matrix.
-        y = y.reshape(y.shape[0], 1, *y.shape[-2:])
-        return x.reshape(x.shape[0], 1, math.prod(x.shape[1:-1]), x.shape[-1]), y
     count = math.prod(batch)
     flat = []
     for z in (x, y):
-        missing = len(batch) - (z.ndim - 3)
-        z = z.reshape(z.shape[0], *(1,) * missing, *z.shape[1:])
-        z = np.broadcast_to(z, (z.shape[0], *batch, *z.shape[-2:]))
+        if z.shape[1:-2] == (1,) * (z.ndim - 3):  # one matrix for all
+            z = z.reshape(z.shape[0], 1, *z.shape[-2:])
+            z = np.broadcast_to(z, (z.shape[0], count, *z.shape[-2:]))
+        else:
+            z = z.reshape(z.shape[0], *(1,) * (len(batch) - z.ndim + 3), *z.shape[1:])
+            z = np.broadcast_to(z, (z.shape[0], *batch, *z.shape[-2:]))
         flat.append(z.reshape(z.shape[0], count, *z.shape[-2:]))
     return flat[0], flat[1]
 
@@ -179,6 +210,9 @@ def _by_tiles(problem: Problem, choice: Choice) -> Planes:
     a, b = real_operands(problem)
     m, _, n = problem.shape
     limbs, batch = a.shape[0], problem.batch
+    if a.shape[1] > 1 and b.strides[1] == 0:
+        # One matrix on the right: the batch on the left is a taller matrix.
+        a, b = a.reshape(limbs, 1, a.shape[1] * a.shape[2], a.shape[3]), b[:, :1]
     out: Planes = np.empty((limbs, a.shape[1], a.shape[2], b.shape[3]))
     _native.matmul_direct(out, a, b, choice.kernel, choice.digits)
     left, right = problem.a.shape[0], problem.b.shape[0]

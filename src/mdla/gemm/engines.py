@@ -21,11 +21,17 @@ Planes = npt.NDArray[Any]
 
 
 class Choice(NamedTuple):
-    """What a scheme does for one problem; see `mdla.gemm.Plan` for the meaning."""
+    """What a scheme does for one problem; see `mdla.gemm.Plan` for the meaning.
+
+    Matrices of a batch are decided about one by one, so that each product has the bits it would
+    have alone. Where they differ, `groups` has the choices and the places in the batch, and the
+    other fields are those of the largest group.
+    """
 
     kernel: str
     digits: int = 0
     span: int | None = None
+    groups: tuple[tuple[Choice, tuple[int, ...]], ...] = ()
 
 
 class Engine(Protocol):

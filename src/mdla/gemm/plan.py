@@ -9,7 +9,7 @@ themselves in `mdla.gemm.engines`; nothing else changes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,8 @@ class Plan:
         shape: ``(m, k, n)``: the product of an m x k and a k x n matrix.
         multiply_adds: Real multiplications with addition.
         seconds: Predicted time on one thread of this machine.
+        choice: All that the engine needs to know; for a batch whose matrices differ it says what
+            is done with which, and the attributes above are those of the largest group.
     """
 
     scheme: str
@@ -54,6 +56,7 @@ class Plan:
     shape: tuple[int, int, int]
     multiply_adds: int
     seconds: float
+    choice: engines.Choice = field(repr=False)
 
     def __str__(self) -> str:
         m, k, n = self.shape
@@ -164,6 +167,7 @@ def plan_problem(problem: Problem, scheme: str = "auto", engine: str = "auto") -
         shape=problem.shape,
         multiply_adds=problem.multiply_adds,
         seconds=runner.predict(problem, choice),
+        choice=choice,
     )
 
 
@@ -183,9 +187,9 @@ def plan(A: Any, B: Any, scheme: str = "auto", engine: str = "auto", prec: Any =
 
     Example:
         >>> import mdla
-        >>> A = mdla.ones((300, 200), prec="qd")
-        >>> p = mdla.gemm.plan(A, A.T)
+        >>> A = mdla.eye(300, prec="qd")
+        >>> p = mdla.gemm.plan(A, A)
         >>> p.scheme, p.kernel, p.digits, p.shape
-        ('direct', 'integer', 5, (300, 200, 300))
+        ('direct', 'integer', 5, (300, 300, 300))
     """
     return plan_problem(read_problem(A, B, prec), scheme, engine)

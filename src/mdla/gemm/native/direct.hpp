@@ -55,19 +55,29 @@ bool mixed_product(const direct_product& task, interrupt_test interrupted);
 // By running sums, see floating_kernel.hpp.
 bool floating_product(const direct_product& task, interrupt_test interrupted);
 
-// The exponent span: an upper bound of
-//     max over (i, j) with some a_ik b_kj != 0 of E_i + F_j - max_k (e_ik + f_kj)
-// over the batch, where |a_ik| < 2^e_ik and E_i is the exponent that row i is scaled by, and so on.
-// It is tight whenever it exceeds `enough`. Rows and columns with inf or nan do not count.
-long long exponent_span(const matrix_batch& a, const matrix_batch& b, product_shape shape,
-                        long long enough);
+// The exponent span of each matrix of the batch: an upper bound of
+//     max over (i, j) with some a_ik b_kj != 0 of E_i + F_j - max_k (e_ik + f_kj),
+// where |a_ik| < 2^e_ik and E_i is the exponent that row i is scaled by, and so on. It is tight
+// whenever it exceeds `enough`. Rows and columns with inf or nan do not count.
+void exponent_spans(long long* spans, const matrix_batch& a, const matrix_batch& b,
+                    product_shape shape, long long enough);
+
+// Digits with which the integer kernel keeps its promise at this span, see docs/direct.md.
+// `quick_span` is the largest for which limbs + 1 are enough.
+constexpr int span_guard = 10, quick_span = 52 - span_guard;
+constexpr long long digits_for(int limbs, long long span) {
+  return span <= quick_span ? limbs + 1 : limbs + (span + span_guard + 51) / 52;
+}
+
+// The same for a product, for callers that take the integer kernel up to max_digits.
+long long integer_digits(const matrix_batch& a, const matrix_batch& b, product_shape shape);
 
 // Whether every sum_k |a_ik b_kj| that is not exactly zero is large enough for the mixed kernel's
-// error to be below `promised` eps times it; promised >= 1 is the inner dimension, or half of it
-// where it counts both parts of complex numbers. Decided in the same way for every instruction set
-// and number of threads.
-bool mixed_suffices(const matrix_batch& a, const matrix_batch& b, product_shape shape,
-                    long long promised);
+// error to be below `promised` eps times it, for each matrix of the batch; promised >= 1 is the
+// inner dimension, or half of it where it counts both parts of complex numbers. Decided in the same
+// way for every instruction set and number of threads.
+void mixed_suffices(char* answers, const matrix_batch& a, const matrix_batch& b,
+                    product_shape shape, long long promised);
 
 // What follows is shared by the kernels.
 

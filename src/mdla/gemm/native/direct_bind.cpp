@@ -2,6 +2,8 @@
 // Bindings of the direct matrix product.
 #include <nanobind/stl/string.h>
 
+#include <vector>
+
 #include "direct.hpp"
 #include "ndarray_views.hpp"
 
@@ -63,21 +65,32 @@ void matmul_direct(nb::handle out, nb::handle a, nb::handle b, const std::string
   if (!finished) throw nb::python_error();
 }
 
-long long span(nb::handle a, nb::handle b, long long enough) {
+nb::list spans(nb::handle a, nb::handle b, long long enough) {
   const buffer p(a, false, what), q(b, false, what);
   const matrix_batch x = matrices(p), y = matrices(q);
   const product_shape shape = shape_of(p, q);
-  nb::gil_scoped_release release;
-  return exponent_span(x, y, shape, enough);
+  std::vector<long long> found((std::size_t)shape.batch);
+  {
+    nb::gil_scoped_release release;
+    exponent_spans(found.data(), x, y, shape, enough);
+  }
+  nb::list result;
+  for (const long long s : found) result.append(s);
+  return result;
 }
 
-bool suffices(nb::handle a, nb::handle b, long long promised) {
+nb::list suffices(nb::handle a, nb::handle b, long long promised) {
   const buffer p(a, false, what), q(b, false, what);
   const matrix_batch x = matrices(p), y = matrices(q);
   const product_shape shape = shape_of(p, q);
-  if (shape.limbs == 1 || shape.inner == 0 || promised < 1) return false;
-  nb::gil_scoped_release release;
-  return mixed_suffices(x, y, shape, promised);
+  std::vector<char> found((std::size_t)shape.batch);
+  if (shape.limbs > 1 && shape.inner > 0 && promised > 0) {
+    nb::gil_scoped_release release;
+    mixed_suffices(found.data(), x, y, shape, promised);
+  }
+  nb::list result;
+  for (const char yes : found) result.append((bool)yes);
+  return result;
 }
 
 }  // namespace
@@ -85,9 +98,11 @@ bool suffices(nb::handle a, nb::handle b, long long promised) {
 void bind_direct(nb::module_& m) {
   m.def("matmul_direct", &matmul_direct, nb::arg("out"), nb::arg("a"), nb::arg("b"),
         nb::arg("kernel"), nb::arg("digits"));
-  m.def("exponent_span", &span, nb::arg("a"), nb::arg("b"), nb::arg("enough"));
+  m.def("exponent_span", &spans, nb::arg("a"), nb::arg("b"), nb::arg("enough"));
   m.def("mixed_suffices", &suffices, nb::arg("a"), nb::arg("b"), nb::arg("promised"));
+  m.def("digits_for", &digits_for, nb::arg("limbs"), nb::arg("span"));
   m.attr("max_digits") = max_digits;
+  m.attr("quick_span") = quick_span;
 }
 
 }  // namespace mdla

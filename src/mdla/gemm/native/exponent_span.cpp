@@ -114,32 +114,52 @@ long long exact_span(const scaled_side& a, const scaled_side& b, const std::vect
 
 }  // namespace
 
-long long exponent_span(const matrix_batch& a, const matrix_batch& b, product_shape shape,
-                        long long enough) {
-  if (shape.rows * shape.columns * shape.inner == 0) return 0;
+namespace {
+
+long long span_of_item(const matrix_batch& a, const matrix_batch& b, const product_shape& shape,
+                       long long item, long long enough, int threads) {
   const direct_ops& ops = active_direct_ops();
-  const double work = (double)shape.rows * (double)shape.columns * (double)shape.inner / 16;
-  const int threads = threads_for(work, 2e5);
+  const scaled_side rows(a.rows(item, shape.rows, shape.inner), ops);
+  const scaled_side columns(b.columns(item, shape.columns, shape.inner), ops);
+  std::vector<char> marked((std::size_t)((shape.rows + block_rows - 1) / block_rows), 0);
   long long span = 0;
-  for (long long item = 0; item < shape.batch; ++item) {
-    const scaled_side rows(a.rows(item, shape.rows, shape.inner), ops);
-    const scaled_side columns(b.columns(item, shape.columns, shape.inner), ops);
-    std::vector<char> marked((std::size_t)((shape.rows + block_rows - 1) / block_rows), 0);
-    bool any = false;
-    for (long long r = 0; r < shape.rows; ++r) {
-      if (!rows.regular(r)) continue;
-      const double least = quick_bound(rows, columns, r, ops);
-      // |scaled product| >= 2^-(span + 2), see integer_kernel.hpp
-      if (least >= std::ldexp(1.0, (int)-(enough + 2))) {
-        if (std::isfinite(least)) span = std::max<long long>(span, -std::ilogb(least) - 2);
-      } else {
-        marked[(std::size_t)(r / block_rows)] = 1;
-        any = true;
-      }
+  bool any = false;
+  for (long long r = 0; r < shape.rows; ++r) {
+    if (!rows.regular(r)) continue;
+    const double least = quick_bound(rows, columns, r, ops);
+    // |scaled product| >= 2^-(span + 2), see docs/direct.md
+    if (least >= std::ldexp(1.0, (int)-(enough + 2))) {
+      if (std::isfinite(least)) span = std::max<long long>(span, -std::ilogb(least) - 2);
+    } else {
+      marked[(std::size_t)(r / block_rows)] = 1;
+      any = true;
     }
-    if (any) span = std::max(span, exact_span(rows, columns, marked, ops, threads));
   }
+  if (any) span = std::max(span, exact_span(rows, columns, marked, ops, threads));
   return span;
+}
+
+}  // namespace
+
+void exponent_spans(long long* spans, const matrix_batch& a, const matrix_batch& b,
+                    product_shape shape, long long enough) {
+  std::fill_n(spans, shape.batch, 0);
+  if (shape.rows * shape.columns * shape.inner == 0) return;
+  const double work = (double)shape.rows * (double)shape.columns * (double)shape.inner / 16;
+  const int inside = threads_for(work, 2e5);
+  const int across = inside > 1 ? 1 : threads_for(work * (double)shape.batch, 2e5);
+  parallel_for(shape.batch, across, [&](long long first, long long last) {
+    for (long long item = first; item < last; ++item)
+      spans[item] = span_of_item(a, b, shape, item, enough, inside);
+  });
+}
+
+long long integer_digits(const matrix_batch& a, const matrix_batch& b, product_shape shape) {
+  std::vector<long long> spans((std::size_t)shape.batch);
+  exponent_spans(spans.data(), a, b, shape, quick_span);
+  long long most = 0;
+  for (const long long s : spans) most = std::max(most, s);
+  return digits_for(shape.limbs, most);
 }
 
 }  // namespace mdla

@@ -136,34 +136,35 @@ double least_sum(int limbs, double inner, double promised, double most_a, double
   return (ends + middle) / (promised - 0.5) * (1 + 1e-6);
 }
 
+bool suffices_for_item(const matrix_batch& a, const matrix_batch& b, const product_shape& shape,
+                       long long item, long long promised) {
+  const direct_ops& ops = active_direct_ops();
+  const scaled_lanes rows(a.rows(item, shape.rows, shape.inner), ops);
+  const scaled_lanes columns(b.columns(item, shape.columns, shape.inner), ops);
+  const double need =
+      least_sum(shape.limbs, (double)shape.inner, (double)promised, rows.most, columns.most);
+  if (shape.inner < (1 << 22) && capped_bound(rows, columns) >= need) return true;
+  if (shape.limbs == 2) return false;  // forming |A| |B| would take what the mixed kernel saves
+  std::atomic<bool> enough{true};
+  const floor_method floor(rows, columns, need, enough);
+  const long long steps = floor.steps_for_first_tile();
+  if (steps < 0) return false;
+  for (long long tried = std::min(shape.inner, steps + steps / 4 + 16);;) {
+    enough = true;
+    const product_shape part{1, 1, shape.rows, tried, shape.columns};
+    const double work = (double)shape.rows * (double)shape.columns * (double)tried / 8;
+    product_over_batch(floor, part, work, nullptr);
+    if (enough || tried == shape.inner) return enough;
+    tried = shape.inner;
+  }
+}
+
 }  // namespace
 
-bool mixed_suffices(const matrix_batch& a, const matrix_batch& b, product_shape shape,
-                    long long promised) {
-  const direct_ops& ops = active_direct_ops();
-  for (long long item = 0; item < shape.batch; ++item) {
-    const scaled_lanes rows(a.rows(item, shape.rows, shape.inner), ops);
-    const scaled_lanes columns(b.columns(item, shape.columns, shape.inner), ops);
-    const double need =
-        least_sum(shape.limbs, (double)shape.inner, (double)promised, rows.most, columns.most);
-    if (shape.inner < (1 << 22) && capped_bound(rows, columns) >= need) continue;
-    if (shape.limbs == 2) return false;  // forming |A| |B| would take what the mixed kernel saves
-    std::atomic<bool> enough{true};
-    const floor_method floor(rows, columns, need, enough);
-    const long long steps = floor.steps_for_first_tile();
-    if (steps < 0) return false;
-    long long tried = std::min(shape.inner, steps + steps / 4 + 16);
-    for (;;) {
-      enough = true;
-      const product_shape part{1, 1, shape.rows, tried, shape.columns};
-      const double work = (double)shape.rows * (double)shape.columns * (double)tried / 8;
-      product_over_batch(floor, part, work, nullptr);
-      if (enough) break;
-      if (tried == shape.inner) return false;
-      tried = shape.inner;
-    }
-  }
-  return true;
+void mixed_suffices(char* answers, const matrix_batch& a, const matrix_batch& b,
+                    product_shape shape, long long promised) {
+  for (long long item = 0; item < shape.batch; ++item)
+    answers[item] = suffices_for_item(a, b, shape, item, promised);
 }
 
 }  // namespace mdla

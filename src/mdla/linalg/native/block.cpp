@@ -54,9 +54,7 @@ void real_product(const matrix& out, const matrix& a, const matrix& b) {
                             {b.p, b.limb, 0, b.row, b.column},
                             {out.limbs, 1, a.rows, a.columns, b.columns}};
   if (out.limbs > 1) {
-    constexpr long long guard = 9;
-    const long long span = exponent_span(task.a, task.b, task.shape, 52 - guard);
-    const long long digits = out.limbs + std::max(1LL, (span + guard + 51) / 52);
+    const long long digits = integer_digits(task.a, task.b, task.shape);
     if (digits <= max_digits) {
       integer_product(task, (int)digits, nullptr);
       return;
