@@ -48,6 +48,14 @@ using u128 = unsigned __int128;
 constexpr u64 digit_mask = (u64{1} << 52) - 1;
 constexpr int stage_steps = 64;
 
+// 2^e for e in [-1022, 1023]; std::ldexp takes longer than packing a small row.
+double power_of_two(int e) {
+  const u64 bits = (u64)(1023 + e) << 52;
+  double x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
 // v[t] of weight 2^(-52 t), t = 0..D+1, to digits; what lies below digit D is dropped.
 void carry_up(u64* digits, u128* v, int D) {
   for (int t = D + 1; t > 0; --t) v[t - 1] += v[t] >> 52;
@@ -93,6 +101,7 @@ class digits_method {
       exponent_[s] = memory.take<double>(padded);
       low_[s] = memory.take<double>(padded);
       high_[s] = memory.take<double>(padded);
+      factor_[s] = memory.take<double>(padded);
       sums_[s] = memory.take<u128>(padded * digits_);
       terms_[s] = memory.take<u64>(padded * (last_ + 1));
     }
@@ -102,6 +111,7 @@ class digits_method {
     item_ = item;
     side_[0] = task_.a.rows(item, shape_.rows, shape_.inner);
     side_[1] = task_.b.columns(item, shape_.columns, shape_.inner);
+    has_factors_ = true;
     for (int s = 0; s < 2; ++s) {
       const long long unit = 64, count = lanes(s);
 #pragma omp parallel for num_threads(threads) if (threads > 1)
@@ -117,8 +127,12 @@ class digits_method {
         const int e = std::isfinite(most) ? scale_exponent(most) : 0;
         const int shift = scale_origin - e;
         exponent_[s][l] = e;
-        low_[s][l] = std::ldexp(1.0, shift / 2);
-        high_[s][l] = std::ldexp(1.0, shift - shift / 2);
+        low_[s][l] = power_of_two(shift / 2);
+        high_[s][l] = power_of_two(shift - shift / 2);
+        // Products of two factors and a limb then neither over- nor underflow in between.
+        const bool moderate = e > -400 && e < 400;
+        factor_[s][l] = moderate ? power_of_two(e) : 0;
+        has_factors_ = has_factors_ && moderate;
       }
     }
   }
@@ -185,6 +199,8 @@ class digits_method {
     job.constants = (const unsigned long long*)constants_;
     job.row_exponents = exponent_[0] + row;
     job.column_exponents = exponent_[1] + column;
+    job.row_factors = has_factors_ ? factor_[0] + row : nullptr;
+    job.column_factors = has_factors_ ? factor_[1] + column : nullptr;
     job.noise_bits = noise_bits_;
     job.digits = last_;
     job.vectors = vectors;
@@ -238,7 +254,8 @@ class digits_method {
   int noise_bits_ = 0;
   u64 constants_[max_digits + 1];
   operand_side side_[2] = {};
-  double *largest_[2], *exponent_[2], *low_[2], *high_[2];
+  double *largest_[2], *exponent_[2], *low_[2], *high_[2], *factor_[2];
+  bool has_factors_ = false;
   u128* sums_[2];
   u64* terms_[2];
 };

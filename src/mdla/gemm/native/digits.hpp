@@ -300,32 +300,69 @@ struct power_of_two {
   }
 };
 
+// Results at row r, columns v.. of a tile, of which those below `columns` are wanted.
+template <int N, class T>
+MDLA_INLINE void store_results(const result_tile& out, int r, int v, int columns,
+                               const expansion<T, N>& x) {
+  constexpr int lanes = width_v<T>;
+  double* to = out.p + r * out.row + v * out.column;
+  for (int i = 0; i < N; ++i) {
+    if (out.column == 1 && v + lanes <= columns) {
+      io<T>::store(to + i * out.limb, x.limb[i]);
+    } else {
+      alignas(64) double line[lanes];
+      io<T>::store(line, x.limb[i]);
+      for (int l = 0; l < lanes && v + l < columns; ++l)
+        to[i * out.limb + l * out.column] = line[l];
+    }
+  }
+}
+
+// What results of a tile are scaled by: 2^exponent, or `factor` where that is a double well inside
+// the range for all results of the product.
+template <class T>
+struct result_scale {
+  bool is_factor;
+  T factor, exponent;
+};
+
 // Digits of `lanes` results -> N limbs. d[0..D] are balanced digits of weight 2^(-52 t).
 template <int N, class T>
-MDLA_INLINE expansion<T, N> from_digits(const int_t<T>* d, int D, T exponent) {
-  using I = int_t<T>;
+MDLA_INLINE expansion<T, N> from_digits(const int_t<T>* d, int D, const result_scale<T>& scale) {
   constexpr int M = N + 2;
-  const T round = splat<T>(0x1.8p52), zero = splat<T>(0);
-  const I round_bits = as_int(round);
-  T w[max_digits + 1];
-  for (int t = 0; t <= D; ++t) w[t] = as_real(d[t] + round_bits) - round;
-  // Leading zero digits of long windows are moved out.
-  T shift = zero;
-  for (int t = D; t > N + 1; --t) {
-    const mask_t<T> leading = eq(w[0], zero);
-    for (int s = 0; s < t; ++s) w[s] = select(leading, w[s + 1], w[s]);
-    shift = select(leading, shift + splat<T>(52), shift);
+  const T zero = splat<T>(0);
+  T w[max_digits + 1], shift = zero;
+  if (D == N + 1) {
+    MDLA_UNROLL
+    for (int t = 0; t < M; ++t) {
+      const T round = splat<T>(as_real((u64)(1023 + 52 - 52 * t) << 52 | 1ULL << 51));
+      w[t] = as_real(d[t] + as_int(round)) - round;
+    }
+  } else {
+    const T round = splat<T>(0x1.8p52);
+    for (int t = 0; t <= D; ++t) w[t] = as_real(d[t] + as_int(round)) - round;
+    // Leading zero digits of long windows are moved out.
+    for (int t = D; t > N + 1; --t) {
+      const mask_t<T> leading = eq(w[0], zero);
+      for (int s = 0; s < t; ++s) w[s] = select(leading, w[s + 1], w[s]);
+      shift = select(leading, shift + splat<T>(52), shift);
+    }
+    MDLA_UNROLL
+    for (int t = 0; t < M; ++t) w[t] = mul_rn(w[t], splat<T>(as_real((u64)(1023 - 52 * t) << 52)));
   }
-  MDLA_UNROLL
-  for (int t = 0; t < M; ++t) w[t] = mul_rn(w[t], splat<T>(as_real((u64)(1023 - 52 * t) << 52)));
   triangle<N>(w, M, N + 1);
   expansion<T, N> r = settle<N>(w);
-  const power_of_two<T> scale(exponent - shift);
-  MDLA_UNROLL
-  for (int i = 0; i < N; ++i) r.limb[i] = scale.apply(r.limb[i]);
-  const mask_t<T> finite = lt(abs(r.limb[0]), splat<T>(__builtin_inf()));
-  MDLA_UNROLL
-  for (int i = 1; i < N; ++i) r.limb[i] = select(finite, r.limb[i], zero);
+  if (scale.is_factor && D == N + 1) {
+    MDLA_UNROLL
+    for (int i = 0; i < N; ++i) r.limb[i] = mul_rn(r.limb[i], scale.factor);
+  } else {
+    const power_of_two<T> power(scale.exponent - shift);
+    MDLA_UNROLL
+    for (int i = 0; i < N; ++i) r.limb[i] = power.apply(r.limb[i]);
+    const mask_t<T> finite = lt(abs(r.limb[0]), splat<T>(__builtin_inf()));
+    MDLA_UNROLL
+    for (int i = 1; i < N; ++i) r.limb[i] = select(finite, r.limb[i], zero);
+  }
   return r;
 }
 

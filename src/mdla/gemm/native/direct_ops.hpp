@@ -56,26 +56,15 @@ struct result_tile {
   long long limb, row, column;
 };
 
-// Row r of a tile from line[limb][tile_columns].
-inline void store_line(const result_tile& out, int r, const double* line, int limbs, int columns) {
-  for (int i = 0; i < limbs; ++i) {
-    double* to = out.p + i * out.limb + r * out.row;
-    const double* from = line + i * tile_columns;
-    if (out.column == 1) {
-      for (int c = 0; c < columns; ++c) to[c] = from[c];
-    } else {
-      for (int c = 0; c < columns; ++c) to[c * out.column] = from[c];
-    }
-  }
-}
-
 // A tile of digit sums to be rounded: value = sums + constants - row_terms - column_terms.
 struct finish_job {
   const unsigned long long* sums;          // [digits + 1][tile_rows][8 vectors]
   const unsigned long long* row_terms;     // [digits + 1][tile_rows]
   const unsigned long long* column_terms;  // [digits + 1][8 vectors]
   const unsigned long long* constants;     // [digits + 1]
-  const double *row_exponents, *column_exponents;
+  // Rows and columns were scaled by 2^-exponent; factors are 2^exponent, null where one of them is
+  // too far from one to be multiplied by without care.
+  const double *row_exponents, *column_exponents, *row_factors, *column_factors;
   int digits, vectors, rows, columns;
   int noise_bits;  // of the last digit, rounded off
   result_tile out;

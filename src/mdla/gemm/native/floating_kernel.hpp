@@ -13,9 +13,8 @@
 // and number of threads, and a step is symmetric in a and b: (A B)^T has the bits of B^T A^T.
 #pragma once
 
+#include "digits.hpp"
 #include "direct_ops.hpp"
-#include "pack.hpp"
-#include "renormalize.hpp"
 
 namespace mdla {
 inline namespace MDLA_LEVEL {
@@ -221,7 +220,6 @@ bool floating_finish(const double* sums, int vectors, int rows, int columns,
   using T = simd<double>;
   constexpr int lanes = width_v<T>;
   const int width = 8 * vectors, plane = tile_rows * width;
-  alignas(64) double line[N * tile_columns];
   bool all_finite = true;
   for (int r = 0; r < rows; ++r) {
     for (int v = 0; v < width; v += lanes) {
@@ -238,9 +236,8 @@ bool floating_finish(const double* sums, int vectors, int rows, int columns,
       }
       const mask_t<T> finite = lt(abs(x.limb[0]), splat<T>(__builtin_inf()));
       if (any(!finite)) all_finite = false;
-      for (int i = 0; i < N; ++i) io<T>::store(line + i * tile_columns + v, x.limb[i]);
+      store_results<N, T>(out, r, v, columns, x);
     }
-    store_line(out, r, line, N, columns);
   }
   return all_finite;
 }

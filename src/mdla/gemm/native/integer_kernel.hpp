@@ -82,7 +82,6 @@ MDLA_INLINE void finish_digits(const finish_job& job, int D, const More& more) {
   const int width = 8 * job.vectors;
   const I mask = splat_int<T>(digit_mask);
   const u64 noise = 1ULL << job.noise_bits;
-  alignas(64) double line[N * tile_columns];
   for (int r = 0; r < job.rows; ++r) {
     for (int v = 0; v < width; v += lanes) {
       I d[max_digits + 1];
@@ -100,11 +99,12 @@ MDLA_INLINE void finish_digits(const finish_job& job, int D, const More& more) {
         d[t] = (biased & mask) - splat_int<T>(1ULL << 51);
         carry = (biased >> 52) + splat_int<T>((1ULL << 51) + (1ULL << 62) - (1ULL << 10));
       }
-      const T exponent = splat<T>(job.row_exponents[r]) + io<T>::load(job.column_exponents + v);
-      const expansion<T, N> x = from_digits<N, T>(d, D, exponent);
-      for (int i = 0; i < N; ++i) io<T>::store(line + i * tile_columns + v, x.limb[i]);
+      result_scale<T> scale{job.row_factors != nullptr, splat<T>(0), splat<T>(0)};
+      if (scale.is_factor)
+        scale.factor = mul_rn(splat<T>(job.row_factors[r]), io<T>::load(job.column_factors + v));
+      scale.exponent = splat<T>(job.row_exponents[r]) + io<T>::load(job.column_exponents + v);
+      store_results<N, T>(job.out, r, v, job.columns, from_digits<N, T>(d, D, scale));
     }
-    store_line(job.out, r, line, N, job.columns);
   }
 }
 

@@ -26,20 +26,31 @@ struct scaled_lanes {
   double least_capped[cap_count];  // the least capped sums, in units of the cap
 
   scaled_lanes(const operand_side& side, const direct_ops& ops) : x(side), scale(side.lanes) {
-    std::vector<double> largest(side.lanes), sums(side.lanes * cap_count);
-    ops.scan(side, largest.data());
-    for (long long l = 0; l < side.lanes; ++l)
-      if (std::isfinite(largest[l]) && largest[l] > 0)
-        scale[l] = std::ldexp(1.0, std::min(-scale_exponent(largest[l]), 1000));
-    ops.capped_sums(side, scale.data(), sums.data());
-    for (int c = 0; c < cap_count; ++c) {
-      double least = HUGE_VAL;
-      for (long long l = 0; l < side.lanes; ++l) {
-        if (scale[l] == 0) continue;
-        least = std::min(least, sums[c * side.lanes + l]);
-        if (c == 0) most = std::max(most, sums[l]);
+    constexpr long long unit = 32;
+    const long long units = (side.lanes + unit - 1) / unit;
+    std::vector<double> sums(side.lanes * cap_count);
+    const int threads = threads_for((double)side.lanes * (double)side.steps * 3, 2e5);
+    parallel_for(units, threads, [&](long long first, long long last) {
+      for (long long u = first; u < last; ++u) {
+        const long long l = u * unit;
+        operand_side part = side.from(l, 0);
+        part.lanes = std::min(unit, side.lanes - l);
+        double largest[unit];
+        ops.scan(part, largest);
+        for (long long i = 0; i < part.lanes; ++i)
+          if (std::isfinite(largest[i]) && largest[i] > 0)
+            scale[l + i] = std::ldexp(1.0, std::min(-scale_exponent(largest[i]), 1000));
+        ops.capped_sums(part, scale.data() + l, sums.data() + l * cap_count);
       }
-      least_capped[c] = least / caps[c];
+    });
+    std::fill_n(least_capped, cap_count, HUGE_VAL);
+    for (long long l = 0; l < side.lanes; ++l) {
+      if (scale[l] == 0) continue;
+      const long long within = std::min(unit, side.lanes - l / unit * unit);
+      const double* s = sums.data() + l / unit * unit * cap_count + l % unit;
+      most = std::max(most, s[0]);
+      for (int c = 0; c < cap_count; ++c)
+        least_capped[c] = std::min(least_capped[c], s[c * within] / caps[c]);
     }
   }
   // Lanes of zeros give exact zeros and lanes with inf or nan are mended: huge entries make them
