@@ -111,7 +111,22 @@ struct kernels {
         n, out, [](const X& x, const X1& y) MDLA_LAMBDA { return mdla::mul(x, y.limb[0]); }, in(a),
         source<R, 1>(b));
   }
+  // out = last(c, a b). Product and sum in one loop are one long chain of operations, of which too
+  // few packs are in flight at 3 and 4 limbs; two loops over a buffer are 15 to 20 % faster there.
+  template <class Last>
+  static MDLA_INLINE void product_then(size n, result<R> out, operand<R> a, operand<R> b,
+                                       operand<R> c, Last last) {
+    constexpr size buffered = 128;
+    alignas(64) R product[N * buffered];
+    for (size i = 0; i < n; i += buffered) {
+      const size m = n - i < buffered ? n - i : buffered;
+      mul(m, {product, buffered}, a.at(i), b.at(i));
+      last(m, out.at(i), c.at(i), {product, buffered, 1});
+    }
+  }
+  static constexpr bool in_two_loops = N == 3 || N == 4;
   static void mul_add(size n, result<R> out, operand<R> a, operand<R> b, operand<R> c) {
+    if constexpr (in_two_loops) return product_then(n, out, a, b, c, &add);
     map<R, N>(
         n, out,
         [](const X& x, const X& y, const X& z)
@@ -119,6 +134,7 @@ struct kernels {
         in(a), in(b), in(c));
   }
   static void mul_sub(size n, result<R> out, operand<R> a, operand<R> b, operand<R> c) {
+    if constexpr (in_two_loops) return product_then(n, out, a, b, c, &sub);
     map<R, N>(
         n, out,
         [](const X& x, const X& y, const X& z)
