@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from tests.oracle import (
     exact_matmul,
 )
 from tests.registry import DOUBLE_PRECS, THREADS, adversarial, each_level
+from tests.test_native_fuzz import guarded
 
 LIMBS = {name: PRECISIONS[name].limbs for name in DOUBLE_PRECS}
 # One more and one less than the tile of 8 x 24, and than a block of 64 packed values.
@@ -68,12 +70,20 @@ def suffices(a, b):
     return all(_native.mixed_suffices(a, b, a.shape[3]))
 
 
-def check(out, a, b, prec, terms=None):
+def exact_products(a, b):
+    """Exact a b and |a| |b| of each item of the batch."""
+    items = [
+        (x[np.newaxis, :, i], y[np.newaxis, :, i]) for x, y in [(a, b)] for i in range(a.shape[1])
+    ]
+    return [(exact_matmul(x, y), exact_abs_matmul(x, y)) for x, y in items]
+
+
+def check(out, a, b, prec, terms=None, exact=None):
     k = a.shape[3] if terms is None else terms
-    for item in range(out.shape[1]):
-        x, y, z = (p[np.newaxis, :, item] for p in (a, b, out))
-        assert_close(z, exact_matmul(x, y), prec, k, scale=exact_abs_matmul(x, y))
-        assert_normalised(z)
+    for item, (want, scale) in enumerate(exact or exact_products(a, b)):
+        result = out[np.newaxis, :, item]
+        assert_close(result, want, prec, k, scale=scale)
+        assert_normalised(result)
 
 
 @pytest.mark.parametrize("prec", DOUBLE_PRECS)
@@ -121,8 +131,9 @@ def test_mixed_kernel_is_refused_where_it_would_fail(rng, prec):
     sparse = b.copy()
     sparse[:, :, 5:, 17] = 0
     assert not suffices(a, sparse)
+    one, few = graded[:, :, 13:14], b[..., :2]
     with pytest.raises(AssertionError, match="eps"):
-        check(multiply(graded, b, "mixed"), graded, b, prec, 1)
+        check(multiply(one, few, "mixed"), one, few, prec, 1)
 
 
 @pytest.mark.parametrize("prec", ["dd", "td", "qd"])
@@ -298,14 +309,17 @@ def test_empty_shapes(prec, kernel):
 
 
 @pytest.mark.parametrize("prec", ["d", "dd", "qd"])
-@pytest.mark.parametrize("k", [4096, 131072, pytest.param(131071, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "k", [4096, *(pytest.param(k, marks=pytest.mark.slow) for k in (131071, 131072))]
+)
 def test_long_sums(rng, prec, k):
     a, b = uniform(rng, prec, (1, k)), uniform(rng, prec, (k, 1))
-    check(by_integers(a, b), a, b, prec)
-    check(multiply(a, b, "floating"), a, b, prec)
+    exact = exact_products(a, b)
+    check(by_integers(a, b), a, b, prec, exact=exact)
+    check(multiply(a, b, "floating"), a, b, prec, exact=exact)
     if prec != "d":
         assert suffices(a, b)
-        check(multiply(a, b, "mixed"), a, b, prec)
+        check(multiply(a, b, "mixed"), a, b, prec, exact=exact)
 
 
 @pytest.mark.parametrize("prec", DOUBLE_PRECS)
@@ -316,6 +330,18 @@ def test_chunks_of_k(rng, prec):
         check(multiply(a, b, "integer", digits), a, b, prec)
 
 
+@pytest.mark.parametrize("kernel", ["integer", "mixed", "floating"])
+def test_131072_terms_of_integers(rng, kernel):
+    """Longer than a chunk of packed values and than any block, with an exact result."""
+    k = 131072
+    a, b = np.zeros((2, 1, 2, k)), np.zeros((2, 1, k, 3))
+    a[0, 0], b[0, 0] = rng.integers(-(2**20), 2**20, (2, k)), rng.integers(-(2**20), 2**20, (k, 3))
+    out = multiply(a, b, kernel, 3)
+    want = a[0, 0].astype(object) @ b[0, 0].astype(object)
+    np.testing.assert_array_equal(out[0, 0].astype(object), want)
+    assert not out[1].any()
+
+
 @pytest.mark.slow
 def test_a_million_terms(rng):
     """All ones: sums reach the ends of every counter."""
@@ -324,10 +350,11 @@ def test_a_million_terms(rng):
         a, b = np.zeros((n, 1, 1, 10**6)), np.zeros((n, 1, 10**6, 1))
         a[0], b[0] = 1 - 2.0**-53, 1 - 2.0**-53
         a[1], b[1] = 2.0**-54, -(2.0**-54)
+        exact = exact_products(a, b)
         for digits in (n + 1, _native.max_digits):
-            check(multiply(a, b, "integer", digits), a, b, prec)
-        check(multiply(a, b, "floating"), a, b, prec)
-        check(multiply(a, b, "mixed"), a, b, prec)
+            check(multiply(a, b, "integer", digits), a, b, prec, exact=exact)
+        check(multiply(a, b, "floating"), a, b, prec, exact=exact)
+        check(multiply(a, b, "mixed"), a, b, prec, exact=exact)
 
 
 # -- zeros, cancellation, the ends of the range --------------------------------------------------
@@ -490,6 +517,39 @@ def test_special_entries_in_every_place(rng):
             out = multiply(a, b, kernel, 6)
             np.testing.assert_array_equal(out[0, 0][special], want[special])
             assert np.isfinite(out[0, 0][~special]).all()
+
+
+@pytest.mark.parametrize("kernel", ["integer", "mixed", "floating"])
+@pytest.mark.parametrize("limbs", [2, 5, 16])
+def test_memory_beyond_the_arrays_is_not_touched(rng, kernel, limbs):
+    """Arrays end at an unmapped page; a kernel that reads or writes past one is killed."""
+    for m, k, n in [(1, 1, 1), (8, 3, 24), (7, 65, 25), (9, 128, 8), (24, 9, 8), (3, 64, 48)]:
+        x, y = (
+            guarded(rng.uniform(-1, 1, shape)) for shape in [(limbs, 1, m, k), (limbs, 1, k, n)]
+        )
+        out = guarded(np.zeros((limbs, 1, m, n)))
+        for _level in each_level():
+            _native.matmul_direct(out, x, y, kernel, limbs + 1)
+            _native.exponent_span(x, y, -1000)
+            _native.mixed_suffices(x, y, k)
+
+
+def test_an_interrupt_ends_a_long_product(rng):
+    """Signals are looked for between blocks."""
+
+    def alarm(signum, frame):
+        raise KeyboardInterrupt
+
+    a = np.broadcast_to(uniform(rng, "hd", (1, 1)), (16, 1, 3000, 3000))
+    out = np.empty((16, 1, 3000, 3000))
+    before = signal.signal(signal.SIGALRM, alarm)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            _native.matmul_direct(out, a, a, "integer", 24)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 # -- bad calls -----------------------------------------------------------------------------------

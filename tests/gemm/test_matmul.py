@@ -181,7 +181,8 @@ def test_graded_entries(rng, prec):
     """Every amount of grading, so that every number of digits and the change of kernel occur."""
     kernels = set()
     for spread in (10, 30, 50, 80, 130, 220, 400):
-        a, b = random(rng, (12, 30), prec), random(rng, (30, 25), prec)
+        m = 30 if prec == "dd" else 12
+        a, b = random(rng, (m, 40), prec), random(rng, (40, 25), prec)
         a = a * 2.0 ** rng.integers(0, spread, a.shape).astype(float)
         b = b * 2.0 ** rng.integers(0, spread, b.shape).astype(float)
         plan = mdla.gemm.plan(a, b)
@@ -412,15 +413,17 @@ def test_thresholds_are_fixed(rng):
     """What decides about bits: shape, precision and entries."""
     cases = {
         ("dd", 2, 2, 2): "dot",
-        ("dd", 16, 16, 16): "floating",
-        ("dd", 17, 17, 17): "integer",
+        ("dd", 30, 30, 30): "floating",
+        ("dd", 31, 31, 31): "integer",
         ("dd", 256, 256, 256): "mixed",
         ("dd", 300, 300, 1): "dot",
         ("qd", 8, 8, 8): "dot",
         ("qd", 5, 20, 5): "floating",
-        ("qd", 9, 9, 9): "integer",
+        ("qd", 11, 11, 11): "integer",
+        ("qd", 40, 40, 1): "floating",
         ("od", 40, 40, 1): "integer",
-        ("hd", 1, 1, 1): "integer",
+        ("hd", 2, 1, 1): "integer",
+        ("hd", 1, 50, 1): "dot",
         ("d", 300, 300, 300): "floating",
     }
     for (prec, m, k, n), kernel in cases.items():

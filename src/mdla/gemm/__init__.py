@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from mdla.core import planes as _planes
-from mdla.core.array import MDArray
+from mdla.core.array import MDArray, wrap
 from mdla.core.protocols import implements
 from mdla.gemm import direct as direct, engines as engines
-from mdla.gemm.plan import Plan as Plan, Problem, plan as plan, plan_problem, read_problem
+from mdla.gemm.plan import Plan as Plan, decide, plan as plan, read_problem
 
 __all__ = ["Plan", "matmul", "plan"]
 
@@ -48,12 +48,8 @@ def matmul(A: Any, B: Any, prec: Any = None, scheme: str = "auto", engine: str =
         [20.1 43. ]
     """
     problem = read_problem(A, B, prec)
-    return MDArray(_run(problem, plan_problem(problem, scheme, engine)))
-
-
-def _run(problem: Problem, chosen: Plan) -> _planes.Planes:
-    runner = engines.scheme(chosen.scheme).engine(chosen.engine)
-    product = runner.run(problem, chosen.choice)
+    _, runner, choice = decide(problem, scheme, engine)
+    product = runner.run(problem, choice)
     for axis in sorted(problem.drop):
         product = product.squeeze(axis)
-    return _planes.cast(product, problem.result)
+    return wrap(_planes.cast(product, problem.result), problem.result)

@@ -37,9 +37,9 @@ Planes = npt.NDArray[Any]
 
 # Products of at most this many multiply-adds are small: scaling and packing digits costs more than
 # the floating kernel (for one limb: always).
-_SMALL = {1: math.inf, 2: 16**3, 3: 12**3, 4: 8**3, 5: 6**3, 8: 3**3, 10: 2**3, 16: 0}
-# Up to this many limbs a matrix times a vector is a matter of reading the matrix: dot.
-_DOT_LIMBS = 4
+_SMALL = {1: math.inf, 2: 30**3, 3: 14**3, 4: 10**3, 5: 6**3, 8: 2**3, 10: 2**3, 16: 0}
+# A matrix times a vector is a matter of reading the matrix: cutting it into digits does not pay.
+_DOT_LIMBS, _FLOATING_LIMBS = 3, 5
 # The floating kernel rounds a sum of K terms to (K/4 + this) eps sum |a b|; docs/direct.md.
 _ROUNDINGS = {1: 0, 2: 3, 3: 4.875, 4: 11.25, 5: 0, 8: 0, 10: 0, 16: 0}
 # Digits up to which the integer kernel is faster than the floating one.
@@ -63,9 +63,10 @@ class Direct(Scheme):
         size = m * k * n * parts
         terms = 2 * k if parts == 4 else k
         floating = Choice("floating" if terms / 4 + _ROUNDINGS[limbs] <= k else "dot")
-        if (m == 1 or n == 1) and 1 < limbs <= _DOT_LIMBS:
+        vectors = (m == 1) + (n == 1)
+        if limbs > 1 and (vectors == 2 or (vectors == 1 and limbs <= _DOT_LIMBS)):
             return Choice("dot")
-        if size <= _SMALL[limbs] or 0 in problem.batch:
+        if size <= _SMALL[limbs] or (vectors and limbs <= _FLOATING_LIMBS) or 0 in problem.batch:
             return floating
         a, b = real_operands(problem)
         # Beyond dd, exact cancellation in A^H A needs the integer kernel.

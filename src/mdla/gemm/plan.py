@@ -16,11 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from mdla.core import planes as _planes
+from mdla.core.array import MDArray
 from mdla.core.operands import unify
 from mdla.core.precision import PRECISIONS, Precision, precision
 from mdla.gemm import engines
 
-__all__ = ["Plan", "Problem", "plan", "plan_problem", "read_problem"]
+__all__ = ["Plan", "Problem", "decide", "plan", "read_problem"]
 
 Planes = npt.NDArray[Any]
 
@@ -42,7 +43,7 @@ class Plan:
         shape: ``(m, k, n)``: the product of an m x k and a k x n matrix.
         multiply_adds: Real multiplications with addition.
         seconds: Predicted time on one thread of this machine.
-        choice: All that the engine needs to know; for a batch whose matrices differ it says what
+        choice: All that the engine is told; for a batch whose matrices differ it says what
             is done with which, and the attributes above are those of the largest group.
     """
 
@@ -115,7 +116,11 @@ def read_problem(A: Any, B: Any, prec: Any = None) -> Problem:
         ValueError: The shapes do not fit together.
     """
     wanted = None if prec is None else precision(prec)
-    (a, b), result, working = unify(A, B, prec=wanted)
+    if type(A) is type(B) is MDArray and A.precision is B.precision and wanted is None:
+        a, b, result = A.planes, B.planes, A.precision  # small products feel the difference
+        working = result
+    else:
+        (a, b), result, working = unify(A, B, prec=wanted)
     if working.dtype != np.float64:  # products of float limbs are formed in double limbs
         working = PRECISIONS["dd"]
     a, b = _planes.cast(a, working), _planes.cast(b, working)
@@ -136,8 +141,10 @@ def read_problem(A: Any, B: Any, prec: Any = None) -> Problem:
             f"length {a.shape[-1]}, the {'only' if len(right) == 1 else 'second last'} axis of "
             f"the second has length {b.shape[-2]}"
         )
+    batch: tuple[int, ...] = ()
     try:
-        batch = np.broadcast_shapes(a.shape[2:-2], b.shape[2:-2])
+        if a.ndim > 4 or b.ndim > 4:
+            batch = np.broadcast_shapes(a.shape[2:-2], b.shape[2:-2])
     except ValueError:
         raise ValueError(
             f"cannot multiply shapes {left} and {right}: the axes before the last two do not "
@@ -146,29 +153,17 @@ def read_problem(A: Any, B: Any, prec: Any = None) -> Problem:
     return Problem(a, b, working, result, batch, drop)
 
 
-def plan_problem(problem: Problem, scheme: str = "auto", engine: str = "auto") -> Plan:
-    """Plan a product whose operands are read already.
+def decide(
+    problem: Problem, scheme: str = "auto", engine: str = "auto"
+) -> tuple[engines.Scheme, engines.Engine, engines.Choice]:
+    """Choose scheme, engine and what they do.
 
     Raises:
         ValueError: There is no such scheme or engine.
     """
     # "direct" is the only scheme so far; others take over above fixed sizes for each precision.
     chosen = engines.scheme("direct" if scheme == "auto" else scheme)
-    choice = chosen.choose(problem)
-    runner = chosen.engine(engine)
-    return Plan(
-        scheme=chosen.name,
-        engine=runner.name,
-        kernel=choice.kernel,
-        digits=choice.digits,
-        span=choice.span,
-        prec=problem.working.name,
-        batch=problem.batch,
-        shape=problem.shape,
-        multiply_adds=problem.multiply_adds,
-        seconds=runner.predict(problem, choice),
-        choice=choice,
-    )
+    return chosen, chosen.engine(engine), chosen.choose(problem)
 
 
 def plan(A: Any, B: Any, scheme: str = "auto", engine: str = "auto", prec: Any = None) -> Plan:
@@ -192,4 +187,18 @@ def plan(A: Any, B: Any, scheme: str = "auto", engine: str = "auto", prec: Any =
         >>> p.scheme, p.kernel, p.digits, p.shape
         ('direct', 'integer', 5, (300, 300, 300))
     """
-    return plan_problem(read_problem(A, B, prec), scheme, engine)
+    problem = read_problem(A, B, prec)
+    chosen, runner, choice = decide(problem, scheme, engine)
+    return Plan(
+        scheme=chosen.name,
+        engine=runner.name,
+        kernel=choice.kernel,
+        digits=choice.digits,
+        span=choice.span,
+        prec=problem.working.name,
+        batch=problem.batch,
+        shape=problem.shape,
+        multiply_adds=problem.multiply_adds,
+        seconds=runner.predict(problem, choice),
+        choice=choice,
+    )

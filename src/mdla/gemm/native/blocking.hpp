@@ -149,34 +149,44 @@ class tiled_product {
     const bool last = chunk == chunks_ - 1;
     const long long a_words = (long long)tile_rows * chunk_ * method_.words;
     const long long b_words = (long long)tile_columns * chunk_ * method_.words;
-#pragma omp parallel num_threads(threads_) if (threads_ > 1)
+    const auto pack = [&](long long t, std::uint64_t* stage) {
+      const int side = t < b_panels ? 1 : 0;
+      const long long panel = side ? t : t - b_panels;
+      const long long before = side ? first_column / tile_columns : first_row / tile_rows;
+      method_.pack(side, before + panel, first_step, steps,
+                   packed_[side] + panel * (side ? b_words : a_words), chunk_, stage, last);
+    };
+    const auto multiply = [&](long long t) {
+      const long long p = t % a_panels, q = t / a_panels;
+      const int tile_height = (int)std::min<long long>(tile_rows, rows - p * tile_rows);
+      const int tile_width = (int)std::min<long long>(tile_columns, columns - q * tile_columns);
+      const int vectors = (tile_width + 7) / 8;
+      std::uint64_t* sums = sums_ + tile_words_ * (chunks_ > 1     ? t
+                                                   : threads_ == 1 ? 0
+                                                                   : thread_index());
+      if (chunk == 0) {
+        const long long used = (long long)method_.planes * tile_rows * 8 * vectors;
+        std::memset(sums, 0, (std::size_t)used * sizeof *sums);
+      }
+      method_.tile(sums, packed_[0] + p * a_words, packed_[1] + q * b_words, chunk_, steps,
+                   tile_height, vectors);
+      if (last)
+        method_.finish(sums, first_row / tile_rows + p, first_column / tile_columns + q,
+                       tile_height, tile_width, vectors);
+    };
+    const long long panels = a_panels + b_panels, tiles = a_panels * b_panels;
+    if (threads_ == 1) {  // a team of one thread would take as long as a small product
+      for (long long t = 0; t < panels; ++t) pack(t, stage_);
+      for (long long t = 0; t < tiles; ++t) multiply(t);
+      return;
+    }
+#pragma omp parallel num_threads(threads_)
     {
       std::uint64_t* stage = stage_ + thread_index() * stage_words_;
 #pragma omp for schedule(dynamic)
-      for (long long t = 0; t < a_panels + b_panels; ++t) {
-        const int side = t < b_panels ? 1 : 0;
-        const long long panel = side ? t : t - b_panels;
-        const long long before = side ? first_column / tile_columns : first_row / tile_rows;
-        method_.pack(side, before + panel, first_step, steps,
-                     packed_[side] + panel * (side ? b_words : a_words), chunk_, stage, last);
-      }
+      for (long long t = 0; t < panels; ++t) pack(t, stage);
 #pragma omp for schedule(dynamic, 4)
-      for (long long t = 0; t < a_panels * b_panels; ++t) {
-        const long long p = t % a_panels, q = t / a_panels;
-        const int tile_height = (int)std::min<long long>(tile_rows, rows - p * tile_rows);
-        const int tile_width = (int)std::min<long long>(tile_columns, columns - q * tile_columns);
-        const int vectors = (tile_width + 7) / 8;
-        std::uint64_t* sums = sums_ + tile_words_ * (chunks_ > 1 ? t : thread_index());
-        if (chunk == 0) {
-          const long long used = (long long)method_.planes * tile_rows * 8 * vectors;
-          std::memset(sums, 0, (std::size_t)used * sizeof *sums);
-        }
-        method_.tile(sums, packed_[0] + p * a_words, packed_[1] + q * b_words, chunk_, steps,
-                     tile_height, vectors);
-        if (last)
-          method_.finish(sums, first_row / tile_rows + p, first_column / tile_columns + q,
-                         tile_height, tile_width, vectors);
-      }
+      for (long long t = 0; t < tiles; ++t) multiply(t);
     }
   }
 
@@ -217,16 +227,22 @@ bool product_over_batch(const Method& prototype, product_shape shape, double wor
   const long long slice = std::max<long long>(across, (long long)(1e9 / (work + 1)) * across);
   for (long long first = 0; first < shape.batch && finished; first += slice) {
     const long long end = std::min(shape.batch, first + slice);
-#pragma omp parallel num_threads(across) if (across > 1)
-    {
+    const auto multiply = [&](Method& method, tiled_product<Method>& product, long long x) {
+      method.prepare(x, inside);
+      if (!product.run(across > 1 ? nullptr : interrupted)) finished = false;
+      method.repair(x);
+    };
+    if (across == 1) {
       Method method(prototype);
-      auto product =
-          take(method, base + bytes * (std::size_t)(across > 1 ? thread_index() : 0)).first;
+      auto product = take(method, base).first;
+      for (long long x = first; x < end && finished; ++x) multiply(method, product, x);
+    } else {
+#pragma omp parallel num_threads(across)
+      {
+        Method method(prototype);
+        auto product = take(method, base + bytes * (std::size_t)thread_index()).first;
 #pragma omp for schedule(dynamic)
-      for (long long x = first; x < end; ++x) {
-        method.prepare(x, inside);
-        if (!product.run(across > 1 ? nullptr : interrupted)) finished = false;
-        method.repair(x);
+        for (long long x = first; x < end; ++x) multiply(method, product, x);
       }
     }
     if (finished && interrupted && interrupted()) finished = false;

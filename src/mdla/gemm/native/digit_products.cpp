@@ -114,12 +114,11 @@ class digits_method {
     has_factors_ = true;
     for (int s = 0; s < 2; ++s) {
       const long long unit = 64, count = lanes(s);
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-      for (long long l = 0; l < count; l += unit) {
-        operand_side part = side_[s].from(l, 0);
-        part.lanes = std::min(unit, count - l);
-        ops_.scan(part, largest_[s] + l);
-      }
+      parallel_for((count + unit - 1) / unit, threads, [&](long long first, long long last) {
+        operand_side part = side_[s].from(first * unit, 0);
+        part.lanes = std::min(last * unit, count) - first * unit;
+        ops_.scan(part, largest_[s] + first * unit);
+      });
       const long long padded = round_up(count, side_width(s));
       for (long long l = 0; l < padded; ++l) {
         const double most = l < count ? largest_[s][l] : 0;

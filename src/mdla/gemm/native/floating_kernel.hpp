@@ -120,34 +120,40 @@ MDLA_INLINE void add_diagonals(T* sum, T* q) {
   }
 }
 
-// One row and one vector of a tile over `steps` values of k.
-template <int N>
-MDLA_INLINE void floating_block(double* sums, const double* a, const double* b, long long steps,
+// R rows and one vector of a tile over at most carry_steps values of k.
+template <int N, int R>
+MDLA_INLINE void floating_block(double* sums, const double* a, const double* b, int steps,
                                 int width) {
   using T = simd<double>;
   constexpr int M = diagonals_of<N>;
   const int plane = tile_rows * width;
-  T sum[N + 1];
+  T sum[R][N + 1];
   MDLA_UNROLL
-  for (int d = 0; d <= N; ++d) sum[d] = io<T>::load(sums + d * plane);
-  for (long long k0 = 0; k0 < steps; k0 += carry_steps<N>) {
-    const long long end = steps - k0 < carry_steps<N> ? steps : k0 + carry_steps<N>;
-    for (long long k = k0; k < end; ++k) {
-      const double* p = a + k * N * tile_rows;
-      const double* q = b + k * N * width;
-      T x[N], y[N], products[M];
+  for (int r = 0; r < R; ++r) {
+    MDLA_UNROLL
+    for (int d = 0; d <= N; ++d) sum[r][d] = io<T>::load(sums + d * plane + r * width);
+  }
+  for (int k = 0; k < steps; ++k) {
+    T y[N];
+    MDLA_UNROLL
+    for (int i = 0; i < N; ++i) y[i] = io<T>::load(b + i * width);
+    MDLA_UNROLL
+    for (int r = 0; r < R; ++r) {
+      T x[N], products[M];
       MDLA_UNROLL
-      for (int i = 0; i < N; ++i) {
-        x[i] = splat<T>(p[i * tile_rows]);
-        y[i] = io<T>::load(q + i * width);
-      }
+      for (int i = 0; i < N; ++i) x[i] = splat<T>(a[i * tile_rows + r]);
       diagonals<N, M>(products, x, y);
-      add_diagonals<N, M>(sum, products);
+      add_diagonals<N, M>(sum[r], products);
     }
-    carry_down<N>(sum);
+    a += N * tile_rows;
+    b += N * width;
   }
   MDLA_UNROLL
-  for (int d = 0; d <= N; ++d) io<T>::store(sums + d * plane, sum[d]);
+  for (int r = 0; r < R; ++r) {
+    carry_down<N>(sum[r]);
+    MDLA_UNROLL
+    for (int d = 0; d <= N; ++d) io<T>::store(sums + d * plane + r * width, sum[r][d]);
+  }
 }
 
 // One limb: fused multiply-adds into two sums, for even and odd k, so that x y - y x is zero; R
@@ -206,9 +212,15 @@ void floating_tile(double* sums, const double* a, const double* b, long long ste
       for (int c = 0; c < width; c += lanes)
         plain_block<1, 1>(sums + r * width + c, a + r, b + c, steps, width);
   } else {
-    for (; r < rows; ++r)
-      for (int c = 0; c < width; c += lanes)
-        floating_block<N>(sums + r * width + c, a + r, b + c, steps, width);
+    // Blocks of k outside: their panels stay in the first-level cache.
+    constexpr int R = N <= 3 ? 2 : 1;
+    for (long long k = 0; k < steps; k += carry_steps<N>) {
+      const int n = (int)(steps - k < carry_steps<N> ? steps - k : carry_steps<N>);
+      for (r = 0; r < rows; r += R)
+        for (int c = 0; c < width; c += lanes)
+          floating_block<N, R>(sums + r * width + c, a + k * N * tile_rows + r,
+                               b + k * N * width + c, n, width);
+    }
   }
 }
 
