@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,9 +14,9 @@ from config import random_array, size, threads, to_xprec
 import mdla
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
-    "add": np.add,
-    "mul": np.multiply,
-    "div": np.divide,
+    "add": operator.add,
+    "mul": operator.mul,
+    "div": operator.truediv,
     "sqrt": np.sqrt,
 }
 SMALL = size(10_000, 100)

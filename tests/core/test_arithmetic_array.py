@@ -482,3 +482,19 @@ def test_ldexp(prec):
     assert (mdla.ldexp(a, -100000) == 0).all()
     with pytest.raises(TypeError, match="integer"):
         mdla.ldexp(a, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("base", "exponent", "prec"),
+    [("1e-50", -2, "hd"), ("1e-60", -3, "hd"), ("1e-110", -2, "od"), ("1e-140", -2, "qd")],
+)
+def test_negative_powers_stay_in_range(base, exponent, prec):
+    x = mdla.array(base, prec=prec)
+    exact = x.item() ** exponent
+    for got in (x**exponent, mdla.power(x, np.array([exponent]))[0]):
+        assert abs(got.item() / exact - 1) <= 4 * abs(exponent) * mdla.precision(prec).eps
+
+
+def test_negative_powers_reach_the_smallest_numbers():
+    assert mdla.array(2) ** -1074 == 5e-324
+    assert float(mdla.array(10) ** -309) == 1e-309

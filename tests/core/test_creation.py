@@ -268,3 +268,12 @@ def test_precision_is_checked_everywhere():
     ):
         with pytest.raises(ValueError, match=", ".join(PRECS)):
             call()
+
+
+def test_arrays_beside_strings_keep_their_limbs():
+    x = mdla.array("0.1", prec="qd")
+    for mixed in ([x, 0.5, "1/3"], [[x], ["1"]], (x, "2")):
+        assert mdla.array(mixed).prec == "qd"
+    assert mdla.array([x, "1/3"])[0] == x
+    assert mdla.arange(0, 1, x).prec == "qd"
+    assert mdla.arange(x, 1)[0] == x

@@ -251,3 +251,9 @@ def test_broadcasting_as_numpy(shapes, complex_):
             assert np.array_equal(got.to_numpy(), function(x, y))
     assert np.array_equal(a == b, x == y)
     assert np.array_equal(np.where(a == b, a, b).to_numpy(), np.where(x == y, x, y))
+
+
+@pytest.mark.parametrize(("index", "axis"), [((3,), 0), ((0, 9), 1), ((0, -5), 1)])
+def test_errors_count_the_axes_of_the_array(index, axis):
+    with pytest.raises(IndexError, match=f"axis {axis} "):
+        mdla.zeros((3, 4))[index]

@@ -356,3 +356,10 @@ def test_nothing_is_lost_by_python_limits_on_digits():
     x = to_planes(math.ldexp(1.0, 1000), "hd")
     assert Fraction(format_number(x, "hd", digits=302)) == 2**1000
     assert len(format_number(x, "hd", digits=6000)) >= 6000
+
+
+def test_str_is_decimal_where_repr_is_hexadecimal():
+    for x in (mdla.array(2) ** 1000, mdla.array(1e300), mdla.array(3, prec="qd") ** -200):
+        assert "0x" not in str(x)
+        assert "0x" not in f"{x}"
+    assert str(mdla.array(2) ** 1000).startswith("1.07150860718626732094842504906")

@@ -224,6 +224,21 @@ def test_scaled_right_hand_sides(rng):
     assert_same_bits(mdla.ldexp(got.x, np.array([-900, 400])), want.x)
 
 
+@pytest.mark.parametrize(("prec", "shift"), [("hd", 400), ("od", 800), ("qd", 900), ("dd", 900)])
+@pytest.mark.parametrize("shape", [(7, 20), (12, 6)], ids=["wide", "deficient"])
+def test_smallest_solutions_do_not_depend_on_the_unit(shape, prec, shift, rng):
+    """Powers of two common to A and b change no bit, though 1 / ||A|| has no room for its tail."""
+    a = uniform(*shape, prec, False, rng)
+    if shape[0] > shape[1]:
+        a[:, -1] = a[:, 0]
+    b = uniform(shape[0], 1, prec, False, rng)[:, 0]
+    unit = mdla.ldexp(mdla.array(1, prec=prec), shift)
+    want = lstsq(a, b)
+    got = lstsq(a * unit, b * unit)
+    assert got.rank == want.rank
+    assert mdla.norm(got.x - want.x) <= 4 * shape[1] * mdla.finfo(prec).eps * mdla.norm(want.x)
+
+
 def test_large_problems(rng):
     a, x = uniform(150, 60, "dd", False, rng), uniform(60, 1, "dd", False, rng)[:, 0]
     b = a @ x + uniform(150, 1, "dd", False, rng)[:, 0]

@@ -207,8 +207,8 @@ def power(a: Any, exponent: Any) -> MDArray:
     """``a**exponent`` for integer and half-integer exponents.
 
     An integer power n is formed by repeated squaring, with an error of at most about ``|n| eps``
-    times the result; a negative one is the reciprocal of the positive one, and a half one starts
-    from the square root.
+    times the result, twice that for a negative one, which is a power of the reciprocal; a half one
+    starts from the square root.
 
     Args:
         a: The base.
@@ -260,7 +260,8 @@ def _twice(exponent: Any) -> npt.NDArray[Any]:
 
 def _integer_power(a: MDArray, n: int) -> MDArray:
     if n < 0:
-        return reciprocal(_integer_power(a, -n))
+        # The power of the reciprocal, since the positive power may leave the range.
+        return _integer_power(reciprocal(a), -n)
     result: MDArray | None = None
     square_ = a
     while n:
@@ -280,6 +281,8 @@ def _array_power(a: MDArray, exponents: npt.NDArray[Any]) -> MDArray:
     base = _planes.broadcast(a.planes, shape)
     exponents = np.broadcast_to(exponents, shape)
     size: npt.NDArray[Any] = np.abs(exponents)
+    inverse = _planes.elementwise("div", a.precision, _ones_like(base), base)
+    base = _planes.select((exponents < 0).astype(bool), inverse, base)
     result = _ones_like(base)
     started = np.zeros(shape, dtype=bool)
     for bit in range(max((int(n).bit_length() for n in size.ravel()), default=0)):
@@ -290,8 +293,7 @@ def _array_power(a: MDArray, exponents: npt.NDArray[Any]) -> MDArray:
         product = _planes.select(started, product, base)
         result = _planes.select(take, product, result)
         started |= take
-    inverse = _planes.elementwise("div", a.precision, _ones_like(result), result)
-    return MDArray(_planes.select((exponents < 0).astype(bool), inverse, result))
+    return MDArray(result)
 
 
 def _ones_like(planes: npt.NDArray[Any]) -> npt.NDArray[Any]:

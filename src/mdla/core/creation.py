@@ -15,7 +15,7 @@ from mdla.core import convert, planes as _planes
 from mdla.core.arithmetic import fma
 from mdla.core.array import MDArray
 from mdla.core.operands import read, to_array, unify
-from mdla.core.precision import from_layout, precision
+from mdla.core.precision import Precision, from_layout, precision, promote
 from mdla.core.protocols import UnknownOperandError, implements
 
 __all__ = [
@@ -78,9 +78,19 @@ def _carried(obj: Any) -> Any:
         try:
             return read(obj).counts or "dd"
         except UnknownOperandError:
-            # Strings, which have no precision of their own.
-            return "dd"
+            # Strings, which have no precision of their own; arrays beside them have.
+            return _widest_within(obj) or "dd"
     return "dd"
+
+
+def _widest_within(obj: Any) -> Precision | None:
+    """The widest precision of the arrays in nested lists, None where there are none."""
+    if isinstance(obj, MDArray):
+        return obj.precision
+    if not isinstance(obj, (list, tuple, np.ndarray)):
+        return None
+    found = {p for p in map(_widest_within, obj) if p is not None}
+    return promote(*found) if found else None
 
 
 def asarray(obj: Any, prec: Any = None) -> MDArray:
@@ -233,7 +243,7 @@ def identity(n: int, prec: Any = "dd") -> MDArray:
     return eye(n, prec=prec)
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, prec: Any = "dd") -> MDArray:
+def arange(start: Any, stop: Any = None, step: Any = 1, prec: Any = None) -> MDArray:
     """The numbers ``start + i * step`` below ``stop`` (above for a negative step).
 
     The count is that of the exact values, and the steps do not add up errors: each entry is one
@@ -243,7 +253,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, prec: Any = "dd") -> MDA
         start: The first number; the end where ``stop`` is not given.
         stop: The end, not included.
         step: The difference.
-        prec: The precision.
+        prec: The precision; by default the widest of the arguments, else ``"dd"``.
 
     Raises:
         ValueError: The step is zero, or an argument is not finite.
@@ -260,6 +270,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, prec: Any = "dd") -> MDA
     )
     if width == 0:
         raise ValueError("arange needs a step other than zero")
+    prec = prec or _widest_within([start, stop, step]) or "dd"
     count = max(0, math.ceil((last - first) / width))
     return fma(np.arange(count), array(width, prec), array(first, prec))
 

@@ -7,6 +7,7 @@ NumPy (views, fancy indices that are apart, masks, new axes) holds by itself for
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,12 @@ def get_item(planes: Planes, index: Any) -> Planes:
     """Planes of the selected entries: a view for basic indices, else a copy in C order."""
     key, basic, scalar = _resolve(index, planes.ndim - 2)
     if basic:
-        picked = planes[(slice(None), slice(None), *key)]
+        try:
+            picked = planes[(slice(None), slice(None), *key)]
+        except IndexError as error:
+            # NumPy counts the two axes of the planes too.
+            text = re.sub(r"axis (\d+)", lambda m: f"axis {int(m[1]) - 2}", str(error))
+            raise IndexError(text) from None
         # One entry is a number of its own, not a window into the array it came from.
         return picked.copy() if scalar else picked
     picked = _limbs_last(planes)[_open_ended(key)]

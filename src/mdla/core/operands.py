@@ -230,6 +230,8 @@ def _in_format(op: Operand, working: Precision) -> Planes:
 
 def apply(name: str, a: Any, *others: Any) -> MDArray:
     """Apply a native elementwise operation to operands of any kind."""
+    if type(a) is MDArray and not others:
+        return wrap(_native.elementwise(name, None, a.planes), a.precision)
     if type(a) is MDArray and len(others) == 1:
         # Two arrays of one format and shape, and an array with a double, need no preparation;
         # small arrays feel the difference.

@@ -345,7 +345,9 @@ def array_str(planes: FloatArray, prec: Any) -> str:
     options = get_printoptions()
     shape = planes.shape[2:]
     if not shape:
-        return format_number(planes, fmt, options.precision)
+        text = format_number(planes, fmt, options.precision)
+        # What only hexadecimal digits would reproduce is shown rounded; repr is exact.
+        return format_number(planes, fmt, fmt.digits) if "0x" in text else text
     if 0 in shape:
         return "[]"
     summarised = math.prod(shape) > options.threshold

@@ -79,7 +79,7 @@ class Layout:
 def sum(a: Any, axis: Axis = None, *, keepdims: bool = False) -> MDArray:
     """The sum along axes.
 
-    With K terms the error is at most (log2 K + 32 ceil(log4096 K)) eps sum |a|.
+    With K terms the error is at most ``(log2 K + 32 ceil(log4096 K)) eps sum |a|``.
 
     Args:
         a: Numbers.

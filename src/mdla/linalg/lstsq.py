@@ -231,9 +231,11 @@ class _Problem:
         if rank == 0:
             self.x = np.zeros((*work.shape[:2], n, self.k))
             return
-        # R x = c for the first rows of R, in the units of x: R^H = Z L, x = Z L^-H c.
+        # R x = c for the first rows of R, in the units of x: R^H = Z L, x = Z L^-H c. The units
+        # that all columns have in common stay out until the end, where no limb can fade.
+        common = self.columns.max()
         rows = adjoint(work[:, :, :rank, :n]).copy()
-        times_power(rows, self.columns.T[order])
+        times_power(rows, self.columns.T[order] - common)
         scale = exponents_along(rows, -2)
         times_power(rows, -scale)
         reflectors = factor(rows, rank)
@@ -245,7 +247,7 @@ class _Problem:
         apply(reflectors, y)
         self.x = np.empty(y.shape)
         self.x[:, :, order] = y
-        times_power(self.x, self.right)
+        times_power(self.x, self.right - common)
 
 
 def _sums_of_squares(r: Planes) -> Planes:

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The extension mdla._native: one binding function per floor.
 #define MDLA_IMPORT_NUMPY
+#include <cstdlib>
+#include <cstring>
+
+#include "dispatch.hpp"
 #include "ndarray_views.hpp"
 
 namespace mdla {
@@ -9,9 +13,23 @@ void bind_direct(nanobind::module_& m);
 void bind_linalg(nanobind::module_& m);
 }  // namespace mdla
 
+namespace {
+// A level that is asked for and not there is no error, since results are the same, but no secret.
+void check_level() {
+  const char* wanted = std::getenv("MDLA_LEVEL");
+  const char* used = mdla::level_name(mdla::active_level());
+  if (wanted && *wanted && std::strcmp(wanted, used) != 0 &&
+      PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                       "MDLA_LEVEL=%s: this machine has no such level, %s is used", wanted,
+                       used) != 0)
+    nanobind::raise_python_error();
+}
+}  // namespace
+
 NB_MODULE(_native, m) {
   m.doc() = "Kernels of mdla on planes (parts, limbs, *shape); use the Python functions instead.";
   if (_import_array() < 0) nanobind::raise_python_error();
+  check_level();
   mdla::bind_core(m);
   mdla::bind_direct(m);
   mdla::bind_linalg(m);

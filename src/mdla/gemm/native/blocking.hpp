@@ -175,6 +175,8 @@ class tiled_product {
                        tile_height, tile_width, vectors);
     };
     const long long panels = a_panels + b_panels, tiles = a_panels * b_panels;
+    // Runs of tiles in one panel of B, which then stays in the cache of one core.
+    const int run = (int)std::clamp<long long>(tiles / (8 * threads_), 1, 16);
     if (threads_ == 1) {  // a team of one thread would take as long as a small product
       for (long long t = 0; t < panels; ++t) pack(t, stage_);
       for (long long t = 0; t < tiles; ++t) multiply(t);
@@ -185,7 +187,7 @@ class tiled_product {
       std::uint64_t* stage = stage_ + thread_index() * stage_words_;
 #pragma omp for schedule(dynamic)
       for (long long t = 0; t < panels; ++t) pack(t, stage);
-#pragma omp for schedule(dynamic, 4)
+#pragma omp for schedule(dynamic, run)
       for (long long t = 0; t < tiles; ++t) multiply(t);
     }
   }
