@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The numbers in docs/direct.md and in the planner, recomputed."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """mdla.matmul: NumPy's rules for shapes, every mix of operands, and the promise of the bound."""
 
 from __future__ import annotations

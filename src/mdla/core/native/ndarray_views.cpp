@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "ndarray_views.hpp"
 
+#include <cstdint>
 #include <cstdlib>
 
 #if defined(__linux__)
@@ -31,12 +32,15 @@ nb::object new_planes(int numpy_type, int parts, int limbs, const axes& shape) {
     if (!array) nb::raise_python_error();
     return nb::steal(array);
   }
-  bytes = (bytes + cache_line - 1) / cache_line * cache_line;
-  void* memory = std::aligned_alloc(cache_line, bytes);
-  if (!memory) {
+  // malloc and not aligned_alloc: the C library keeps freed blocks of a size for the next request
+  // only where no alignment is asked for, and fresh pages cost more than the arithmetic.
+  void* block = std::malloc(bytes + cache_line);
+  if (!block) {
     PyErr_NoMemory();
     nb::raise_python_error();
   }
+  void* memory =
+      (void*)(((std::uintptr_t)block + cache_line - 1) & ~std::uintptr_t(cache_line - 1));
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   if (bytes >= huge_array) {
     // As NumPy does for its own long arrays; the advice must start at a page.
@@ -44,9 +48,9 @@ nb::object new_planes(int numpy_type, int parts, int limbs, const axes& shape) {
     madvise((void*)start, (std::uintptr_t)memory + bytes - start, MADV_HUGEPAGE);
   }
 #endif
-  PyObject* owner = PyCapsule_New(memory, nullptr, release);
+  PyObject* owner = PyCapsule_New(block, nullptr, release);
   if (!owner) {
-    std::free(memory);
+    std::free(block);
     nb::raise_python_error();
   }
   PyObject* array = PyArray_SimpleNewFromData(nd, lengths, numpy_type, memory);
