@@ -8,7 +8,7 @@
 //   4  Zhang and Aiken, SC'25, with the lowest products          147  2^-0.4
 //  5+  integer windows of 50 bits, D = N + 1, D^2 integer
 //      multiply-adds of 52 bits (8: about 800 instructions,
-//      16: about 2500)                                               2^-15 (8), 2^-11 (16)
+//      16: about 2500)                                               2^-2.4 seen
 // Zhang and Aiken's 9-flop product of N = 2 exceeds 2^-104 by a quarter for some arguments (the
 // tests hold one), so the 25-flop form is used. The windows' error is that of the dropped columns,
 // 8 D 2^(-50 D), plus the rounding to N limbs.
