@@ -22,7 +22,7 @@ from mdla.core.precision import PRECISIONS, Precision, promote
 from mdla.core.protocols import UnknownOperandError
 from mdla.core.rounding import Part, dyadic_of_limbs, limbs_of_part
 
-__all__ = ["DEFAULT", "Operand", "apply", "exact_join", "read", "to_array", "unify"]
+__all__ = ["DEFAULT", "Operand", "apply", "exact_join", "in_format", "meet", "read", "to_array", "unify"]
 
 Planes = npt.NDArray[Any]
 
@@ -182,16 +182,14 @@ def exact_join(a: Precision, b: Precision) -> Precision:
     return promote(_DD, a, b)
 
 
-def unify(*objs: Any, prec: Precision | None = None) -> tuple[list[Planes], Precision, Precision]:
-    """Planes of all operands in one working format.
+def meet(
+    *objs: Any, prec: Precision | None = None
+) -> tuple[list[Operand], Precision, Precision]:
+    """The operands as they are, the format of the result, and the one in which they meet.
 
     Args:
         objs: The operands.
         prec: The format of the result where it is given.
-
-    Returns:
-        The planes (with the limbs of the working format, or a single limb), the format of the
-        result, and the working format, which is at least as wide.
 
     Raises:
         UnknownOperandError: An operand has an unknown type.
@@ -207,7 +205,25 @@ def unify(*objs: Any, prec: Precision | None = None) -> tuple[list[Planes], Prec
     for op in operands:
         if op.holds is not None:
             working = exact_join(working, op.holds)
-    return [_in_format(op, working) for op in operands], result, working
+    return operands, result, working
+
+
+def unify(*objs: Any, prec: Precision | None = None) -> tuple[list[Planes], Precision, Precision]:
+    """Planes of all operands in one working format.
+
+    Args:
+        objs: The operands.
+        prec: The format of the result where it is given.
+
+    Returns:
+        The planes (with the limbs of the working format, or a single limb), the format of the
+        result, and the working format, which is at least as wide.
+
+    Raises:
+        UnknownOperandError: An operand has an unknown type.
+    """
+    operands, result, working = meet(*objs, prec=prec)
+    return [in_format(op, working) for op in operands], result, working
 
 
 def _narrowed(op: Operand) -> Operand:
@@ -219,7 +235,8 @@ def _narrowed(op: Operand) -> Operand:
     return op._replace(planes=pair, holds=_DS) if exact else op
 
 
-def _in_format(op: Operand, working: Precision) -> Planes:
+def in_format(op: Operand, working: Precision) -> Planes:
+    """The planes of an operand in a format, or its single double as it is."""
     if op.planes is None:
         return convert.to_planes(op.source, working)
     if op.planes.shape[1] == 1 and op.planes.dtype == working.dtype:

@@ -10,10 +10,18 @@ import numpy as np
 from mdla.core import planes as _planes
 from mdla.core.array import MDArray, wrap
 from mdla.core.protocols import implements
-from mdla.gemm import direct as direct, engines as engines
+from mdla.gemm import (
+    direct as direct,
+    engines as engines,
+    quartered as quartered,
+    residues as residues,
+    slices as slices,
+)
 from mdla.gemm.plan import Plan as Plan, decide, plan as plan, read_problem
+from mdla.gemm.prepared import Prepared as Prepared, prepare as prepare
+from mdla.gemm.workspace import release_memory as release_memory
 
-__all__ = ["Plan", "matmul", "plan"]
+__all__ = ["Plan", "Prepared", "matmul", "plan", "prepare", "release_memory"]
 
 
 @implements(np.matmul)

@@ -25,10 +25,11 @@ import numpy.typing as npt
 
 from mdla import _native
 from mdla.core import planes as _planes
+from mdla.core.precision import from_layout
 from mdla.gemm.engines import Choice, Scheme, register
 from mdla.gemm.plan import Problem
 
-__all__ = ["Direct", "Simd", "real_operands"]
+__all__ = ["Direct", "Simd", "by_any_exponents", "real_operands"]
 
 Planes = npt.NDArray[Any]
 
@@ -59,10 +60,10 @@ class Direct(Scheme):
         """The kernel: see the thresholds above."""
         limbs = problem.working.limbs
         m, k, n = problem.shape
-        parts = problem.a.shape[0] * problem.b.shape[0]
+        parts = math.prod(problem.parts)
         size = m * k * n * parts
         terms = 2 * k if parts == 4 else k
-        floating = Choice("floating" if terms / 4 + _ROUNDINGS[limbs] <= k else "dot")
+        floating = _any_exponents(problem)
         vectors = (m == 1) + (n == 1)
         if limbs > 1 and (vectors == 2 or (vectors == 1 and limbs <= _DOT_LIMBS)):
             return Choice("dot")
@@ -126,7 +127,7 @@ class Simd:
             step = limbs * (limbs - 1) * (1.0 if level == "v4" else 2.5) + limbs
         else:
             step = max(1.0, 1.75 * limbs**2 * (limbs + 1) + 2 * limbs - 7)
-        entries = problem.a.size + problem.b.size + 4 * math.prod(problem.shape[::2])
+        entries = sum(x.size for x in problem.own) + 4 * math.prod(problem.shape[::2])
         return 4e-6 + (problem.multiply_adds * step + entries * (limbs + 8)) / (rate * lanes)
 
     def run(self, problem: Problem, choice: Choice) -> Planes:
@@ -149,16 +150,17 @@ class Simd:
         out: Planes = np.empty((max(a.shape[0], b.shape[0]), a.shape[1], count, m, n))
         for member, places in choice.groups:
             at = list(places)
-            some = replace(problem, a=a[:, :, at], b=b[:, :, at], batch=(len(at),), stacked=None)
+            some = replace(problem, own=(a[:, :, at], b[:, :, at]), batch=(len(at),), owners=(None, None), memo={})
             out[:, :, at] = self.run(some, member)
         return out.reshape(*out.shape[:2], *problem.batch, m, n)
 
 
 def real_operands(problem: Problem) -> tuple[Planes, Planes]:
     """The operands of `_stack`, formed once."""
-    if problem.stacked is None:
-        problem.stacked = _stack(problem)
-    return problem.stacked
+    if "stacked" not in problem.memo:
+        problem.memo["stacked"] = _stack(problem)
+    stacked: tuple[Planes, Planes] = problem.memo["stacked"]
+    return stacked
 
 
 def _stack(problem: Problem) -> tuple[Planes, Planes]:
@@ -216,7 +218,7 @@ def _by_tiles(problem: Problem, choice: Choice) -> Planes:
         a, b = a.reshape(limbs, 1, a.shape[1] * a.shape[2], a.shape[3]), b[:, :1]
     out: Planes = np.empty((limbs, a.shape[1], a.shape[2], b.shape[3]))
     _native.matmul_direct(out, a, b, choice.kernel, choice.digits)
-    left, right = problem.a.shape[0], problem.b.shape[0]
+    left, right = problem.parts
     if left == 2:
         parts = np.moveaxis(out.reshape(limbs, *batch, 2, m, n), -3, 0)
     elif right == 2:
@@ -224,6 +226,23 @@ def _by_tiles(problem: Problem, choice: Choice) -> Planes:
     else:
         return out.reshape(1, limbs, *batch, m, n)
     return np.ascontiguousarray(parts)
+
+
+def by_any_exponents(a: Planes, b: Planes, limbs: int) -> Planes:
+    """Product of planes ``(c, N, m, k)`` and ``(c, N, k, n)`` whatever the exponents.
+
+    By the floating kernel, or for few terms by dot products; N up to ``limbs``.
+    """
+    working = from_layout(limbs, np.dtype(np.float64))
+    problem = Problem((a, b), working, working, (), ())
+    return Simd().run(problem, _any_exponents(problem))
+
+
+def _any_exponents(problem: Problem) -> Choice:
+    """The kernel for entries of any size."""
+    k = problem.shape[1]
+    terms = 2 * k if math.prod(problem.parts) == 4 else k
+    return Choice("floating" if terms / 4 + _ROUNDINGS[problem.working.limbs] <= k else "dot")
 
 
 def _by_dot(problem: Problem) -> Planes:

@@ -31,6 +31,9 @@ class Choice(NamedTuple):
     kernel: str
     digits: int = 0
     span: int | None = None
+    bits: tuple[int, int] | None = None
+    products: int = 0
+    moduli: tuple[int, ...] = ()
     groups: tuple[tuple[Choice, tuple[int, ...]], ...] = ()
 
 

@@ -9,6 +9,7 @@ themselves in `mdla.gemm.engines`; nothing else changes.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,9 +18,10 @@ import numpy.typing as npt
 
 from mdla.core import planes as _planes
 from mdla.core.array import MDArray
-from mdla.core.operands import unify
+from mdla.core.operands import Operand, in_format, meet
 from mdla.core.precision import PRECISIONS, Precision, precision
 from mdla.gemm import engines
+from mdla.gemm.prepared import Prepared
 
 __all__ = ["Plan", "Problem", "decide", "plan", "read_problem"]
 
@@ -73,39 +75,59 @@ class Plan:
 
 @dataclass(slots=True)
 class Problem:
-    """Two matrix operands in one format of doubles, ready for a scheme.
+    """Two matrix operands, ready for a scheme.
 
     Attributes:
-        a: Planes ``(c, N, *batch, m, k)``; its batch axes broadcast with those of b.
-        b: Planes ``(c, N, *batch, k, n)``.
-        working: The format of the planes.
+        own: Planes ``(c, N, *batch, m, k)`` and ``(c, N, *batch, k, n)`` of the operands, each with
+            the limbs that it came with, at most those of the working format; their batch axes
+            broadcast.
+        working: The format in which they meet.
         result: The format that the product is rounded to.
         batch: The broadcast batch axes.
         drop: The axes, of -2 and -1, that matrix products of vectors do not have.
-        stacked: The operands as a scheme has rearranged them, kept between planning and running.
+        owners: The prepared operands that the planes belong to, if any.
+        memo: What a scheme has found out or rearranged, kept between planning and running.
     """
 
-    a: Planes
-    b: Planes
+    own: tuple[Planes, Planes]
     working: Precision
     result: Precision
     batch: tuple[int, ...]
     drop: tuple[int, ...]
-    stacked: tuple[Planes, Planes] | None = None
+    owners: tuple[Prepared | None, Prepared | None] = (None, None)
+    memo: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def a(self) -> Planes:
+        """Planes of the first operand in the working format."""
+        return self._cast(0)
+
+    @property
+    def b(self) -> Planes:
+        """Planes of the second operand in the working format."""
+        return self._cast(1)
+
+    def _cast(self, side: int) -> Planes:
+        key = f"planes {side}"
+        if key not in self.memo:
+            self.memo[key] = _planes.cast(self.own[side], self.working)
+        planes: Planes = self.memo[key]
+        return planes
+
+    @property
+    def parts(self) -> tuple[int, int]:
+        """1 for a real operand, 2 for a complex one."""
+        return self.own[0].shape[0], self.own[1].shape[0]
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """(m, k, n)."""
-        return self.a.shape[-2], self.a.shape[-1], self.b.shape[-1]
+        return self.own[0].shape[-2], self.own[0].shape[-1], self.own[1].shape[-1]
 
     @property
     def multiply_adds(self) -> int:
         """Real multiply-adds: complex factors count for each pair of parts."""
-        m, k, n = self.shape
-        count: int = m * k * n * self.a.shape[0] * self.b.shape[0]
-        for length in self.batch:
-            count *= length
-        return count
+        return math.prod((*self.shape, *self.parts, *self.batch))
 
 
 def read_problem(A: Any, B: Any, prec: Any = None) -> Problem:
@@ -116,14 +138,18 @@ def read_problem(A: Any, B: Any, prec: Any = None) -> Problem:
         ValueError: The shapes do not fit together.
     """
     wanted = None if prec is None else precision(prec)
+    owners = tuple(x if isinstance(x, Prepared) else None for x in (A, B))
+    A, B = (x.array if isinstance(x, Prepared) else x for x in (A, B))
     if type(A) is type(B) is MDArray and A.precision is B.precision and wanted is None:
         a, b, result = A.planes, B.planes, A.precision  # small products feel the difference
         working = result
     else:
-        (a, b), result, working = unify(A, B, prec=wanted)
+        operands, result, working = meet(A, B, prec=wanted)
+        a, b = (op.planes if _is_own(op, working) else in_format(op, working) for op in operands)
     if working.dtype != np.float64:  # products of float limbs are formed in double limbs
         working = PRECISIONS["dd"]
-    a, b = _planes.cast(a, working), _planes.cast(b, working)
+        a, b = _planes.cast(a, working), _planes.cast(b, working)
+        owners = (None, None)
     left, right = _planes.shape_of(a), _planes.shape_of(b)
     if not left or not right:
         raise ValueError(
@@ -150,7 +176,16 @@ def read_problem(A: Any, B: Any, prec: Any = None) -> Problem:
             f"cannot multiply shapes {left} and {right}: the axes before the last two do not "
             "broadcast"
         ) from None
-    return Problem(a, b, working, result, batch, drop)
+    return Problem((a, b), working, result, batch, drop, owners)
+
+
+def _is_own(op: Operand, working: Precision) -> bool:
+    """Whether a matrix can stay in its own format: fewer doubles than the working one."""
+    return (
+        op.planes is not None
+        and op.planes.dtype == working.dtype
+        and op.planes.shape[1] <= working.limbs
+    )
 
 
 def decide(
@@ -161,9 +196,27 @@ def decide(
     Raises:
         ValueError: There is no such scheme or engine.
     """
-    # "direct" is the only scheme so far; others take over above fixed sizes for each precision.
-    chosen = engines.scheme("direct" if scheme == "auto" else scheme)
+    if scheme == "auto":
+        scheme = "crt" if prefers_residues(problem) else "direct"
+    chosen = engines.scheme(scheme)
     return chosen, chosen.engine(engine), chosen.choose(problem)
+
+
+# Products of at least this many multiply-adds for each part, by limbs, and with no side shorter
+# than that go to residues: found by timing on a machine with AMX, fixed so that bits depend on no
+# machine.
+_RESIDUE_SIZE = {1: 400**3, 2: 160**3, 3: 140**3, 4: 128**3, 5: 120**3, 8: 110**3, 10: 100**3, 16: 96**3}
+_RESIDUE_SIDE = 32
+
+
+def prefers_residues(problem: Problem) -> bool:
+    """Whether ``scheme="auto"`` takes residues, by shape and precision alone."""
+    shape = problem.shape
+    return (
+        min(shape) >= _RESIDUE_SIDE
+        and math.prod(shape) >= _RESIDUE_SIZE[problem.working.limbs]
+        and 0 not in problem.batch
+    )
 
 
 def plan(A: Any, B: Any, scheme: str = "auto", engine: str = "auto", prec: Any = None) -> Plan:

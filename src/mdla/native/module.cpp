@@ -10,6 +10,8 @@
 namespace mdla {
 void bind_core(nanobind::module_& m);
 void bind_direct(nanobind::module_& m);
+void bind_residues(nanobind::module_& m);
+void bind_survey(nanobind::module_& m);
 void bind_linalg(nanobind::module_& m);
 }  // namespace mdla
 
@@ -32,5 +34,7 @@ NB_MODULE(_native, m) {
   check_level();
   mdla::bind_core(m);
   mdla::bind_direct(m);
+  mdla::bind_residues(m);
+  mdla::bind_survey(m);
   mdla::bind_linalg(m);
 }

@@ -35,6 +35,10 @@ template <>
 inline constexpr int numpy_type<float> = NPY_FLOAT;
 template <>
 inline constexpr int numpy_type<signed char> = NPY_BYTE;
+template <>
+inline constexpr int numpy_type<int> = NPY_INT;
+template <>
+inline constexpr int numpy_type<unsigned> = NPY_UINT;
 
 // A NumPy array, borrowed from the caller.
 class buffer {

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From residues of a product back to the product.
+//
+//     C = sum_p W_p r_p - Q M,    Q = round(sum_p W_p r_p / M),
+//
+// over residues r_p of one byte: those of byte moduli, and both bytes of those of pairs. The sum is
+// a small matrix product on the engine, bytes of the weights times bytes of residues, 16 rows of
+// weights by 64 entries a time. Bytes far below the unit in the last place are left out of W and M:
+// what that changes is below `tie_width`, and entries for which it could matter are told.
+//
+// Cost of 8 entries with P residues and C chunks: P/2 tile rows or C P dot products, then 5 C / 2
+// conversions, 6 C operations for Q and carries, 3 for each pair of a chunk and a limb or more.
+#pragma once
+
+#include "digits.hpp"
+#include "int8_unit.hpp"
+
+namespace mdla {
+inline namespace MDLA_LEVEL {
+
+// Four byte planes at 64 entries -> words [4 groups][quad][16]; lane 4 L + i of group g is entry
+// 16 L + 4 g + i.
+MDLA_INLINE void interleave_bytes(unsigned* words, const signed char* p, long long plane,
+                                  int present) {
+  for (int i = 0; i < 4 && i < present; ++i)  // the tile to the right
+    __builtin_prefetch(p + i * plane + panel_lanes * panel_lanes, 0, 2);
+#if MDLA_WIDE
+  __m512i x[4];
+  for (int i = 0; i < 4; ++i)
+    x[i] = i < present ? _mm512_loadu_si512(p + i * plane) : _mm512_setzero_si512();
+  const __m512i a = _mm512_unpacklo_epi8(x[0], x[1]), b = _mm512_unpackhi_epi8(x[0], x[1]);
+  const __m512i c = _mm512_unpacklo_epi8(x[2], x[3]), d = _mm512_unpackhi_epi8(x[2], x[3]);
+  _mm512_store_si512(words, _mm512_unpacklo_epi16(a, c));
+  _mm512_store_si512(words + 16 * most_words, _mm512_unpackhi_epi16(a, c));
+  _mm512_store_si512(words + 32 * most_words, _mm512_unpacklo_epi16(b, d));
+  _mm512_store_si512(words + 48 * most_words, _mm512_unpackhi_epi16(b, d));
+#else
+  for (int e = 0; e < 64; ++e) {
+    unsigned w = 0;
+    for (int i = 0; i < present; ++i) w |= (unsigned)(p[i * plane + e] & 255) << (8 * i);
+    words[(e / 4 % 4) * 16 * most_words + e / 16 * 4 + e % 4] = w;
+  }
+#endif
+}
+
+// Two pair planes: low and high byte of each, both signed.
+MDLA_INLINE void interleave_pairs(unsigned* words, const short* p, long long plane, int present) {
+  for (int i = 0; i < 2 && i < present; ++i) {
+    __builtin_prefetch(p + i * plane + panel_lanes * panel_lanes, 0, 2);
+    __builtin_prefetch(p + i * plane + panel_lanes * panel_lanes + 32, 0, 2);
+  }
+#if MDLA_WIDE
+  __m512i x[2][2];
+  for (int i = 0; i < 2; ++i) {
+    for (int h = 0; h < 2; ++h) {
+      const __m512i r =
+          i < present ? _mm512_loadu_si512(p + i * plane + 32 * h) : _mm512_setzero_si512();
+      const __m512i carried = _mm512_add_epi16(r, _mm512_set1_epi16(128));
+      // carried where the mask has ones, else r
+      x[i][h] = _mm512_ternarylogic_epi32(_mm512_set1_epi16((short)0xff00), carried, r, 0xca);
+    }
+  }
+  // 32-bit words of entries 8 L + 0..3 and 8 L + 4..7 of each half
+  const __m512i a = _mm512_unpacklo_epi16(x[0][0], x[1][0]);
+  const __m512i b = _mm512_unpackhi_epi16(x[0][0], x[1][0]);
+  const __m512i c = _mm512_unpacklo_epi16(x[0][1], x[1][1]);
+  const __m512i d = _mm512_unpackhi_epi16(x[0][1], x[1][1]);
+  const __m512i even = _mm512_setr_epi64(0, 1, 4, 5, 8, 9, 12, 13);
+  const __m512i odd = _mm512_setr_epi64(2, 3, 6, 7, 10, 11, 14, 15);
+  _mm512_store_si512(words, _mm512_permutex2var_epi64(a, even, c));
+  _mm512_store_si512(words + 16 * most_words, _mm512_permutex2var_epi64(b, even, d));
+  _mm512_store_si512(words + 32 * most_words, _mm512_permutex2var_epi64(a, odd, c));
+  _mm512_store_si512(words + 48 * most_words, _mm512_permutex2var_epi64(b, odd, d));
+#else
+  for (int e = 0; e < 64; ++e) {
+    unsigned w = 0;
+    for (int i = 0; i < present; ++i) {
+      const int r = p[i * plane + e];
+      w |= (unsigned)((r & 255) | ((r + 128) & 0xff00)) << (16 * i);
+    }
+    words[(e / 4 % 4) * 16 * most_words + e / 16 * 4 + e % 4] = w;
+  }
+#endif
+}
+
+// Four rows of sums, of weights 1, 2^8, 2^16, 2^24, to doubles of 16 lanes.
+MDLA_INLINE void store_chunk(double* to, const int* sums) {
+  const i32x16 low = load16(sums) + (load16(sums + 16) << 8);
+  const i32x16 high = load16(sums + 32) + (load16(sums + 48) << 8);
+#if MDLA_WIDE
+  const __m512d two_16 = _mm512_set1_pd(0x1p16);
+  const __m512d a = _mm512_cvtepi32_pd(_mm512_castsi512_si256((__m512i)low));
+  const __m512d b = _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64((__m512i)low, 1));
+  const __m512d c = _mm512_cvtepi32_pd(_mm512_castsi512_si256((__m512i)high));
+  const __m512d d = _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64((__m512i)high, 1));
+  _mm512_store_pd(to, _mm512_fmadd_pd(c, two_16, a));
+  _mm512_store_pd(to + 8, _mm512_fmadd_pd(d, two_16, b));
+#else
+  for (int l = 0; l < 16; ++l) to[l] = low[l] + 0x1p16 * high[l];
+#endif
+}
+
+// w[c], digits of weight 2^(32 c) with w[0] a multiple of 2^quantum -> N limbs. C other than 0 is
+// the number of chunks, known when this is compiled.
+template <int N, int C, class T>
+MDLA_INLINE expansion<T, N> limbs_of(const T* w, int chunks) {
+  T x[C ? C : most_chunks];
+  const int count = C ? C : chunks;
+  MDLA_UNROLL
+  for (int c = 0; c < count; ++c)
+    x[c] = mul_rn(w[count - 1 - c], splat<T>(as_real((u64)(1023 - 32 * c) << 52)));
+  triangle<N>(x, count, N + 1);
+  return settle<N>(x);
+}
+
+template <class T>
+MDLA_INLINE T rounded(T x, T round) {
+  return (x + round) - round;
+}
+
+template <int N, class T>
+MDLA_INLINE void scale_results(expansion<T, N>& r, T row, T column, bool are_factors) {
+  if (are_factors) {
+    const T factor = mul_rn(row, column);
+    MDLA_UNROLL
+    for (int i = 0; i < N; ++i) r.limb[i] = mul_rn(r.limb[i], factor);
+  } else {
+    const power_of_two<T> power(row + column);
+    MDLA_UNROLL
+    for (int i = 0; i < N; ++i) r.limb[i] = power.apply(r.limb[i]);
+    const mask_t<T> finite = lt(abs(r.limb[0]), splat<T>(__builtin_inf()));
+    MDLA_UNROLL
+    for (int i = 1; i < N; ++i) r.limb[i] = select(finite, r.limb[i], splat<T>(0));
+  }
+}
+
+// Sums for a group of 16 entries -> its results in rows row, row + 1.
+template <int N, int FixedC>
+MDLA_INLINE void finish_group(const int* sums, int row, int group, const double* column_lanes,
+                              const reconstruct_job& job) {
+  using T = simd<double>;
+  constexpr int lanes = width_v<T>;
+  const int C = FixedC ? FixedC : job.chunks;
+  alignas(64) double chunks[FixedC ? FixedC : most_chunks][16];
+  MDLA_UNROLL
+  for (int c = 0; c < C; ++c)
+    store_chunk(chunks[c], sums + (c / 4) * group_sums + 256 * group + 64 * (c % 4));
+  const T round = splat<T>(0x1.8p52), high_round = splat<T>(0x1.8p84), down = splat<T>(0x1p-32);
+  const T quantum_round = splat<T>(as_real((u64)(1023 + 52 + job.quantum) << 52 | 1ULL << 51));
+  const T half = splat<T>(as_real((u64)(1023 + job.quantum - 1) << 52));
+  for (int v = 0; v < 16; v += lanes) {
+    T w[FixedC ? FixedC : most_chunks];
+    MDLA_UNROLL
+    for (int c = 0; c < C; ++c) w[c] = io<T>::load(chunks[c] + v);
+    T top = w[C - 1];
+    if (C > 1) top = fma(w[C - 2], down, top);
+    if (C > 2) top = fma(w[C - 3], splat<T>(0x1p-64), top);
+    const T q = rounded(mul_rn(top, splat<T>(job.inverse)), round);
+    T carry = splat<T>(0);
+    MDLA_UNROLL
+    for (int c = 0; c < C; ++c) {
+      w[c] = fma(-q, splat<T>(job.modulus[c]), w[c]) + carry;
+      if (c + 1 < C) {
+        const T above = rounded(w[c], high_round);
+        w[c] = w[c] - above;
+        carry = mul_rn(above, down);
+      }
+    }
+    const T kept = rounded(w[0], quantum_round);
+    const T off = abs(w[0] - kept) - half;
+    const mask_t<T> close = !lt(off, splat<T>(-job.tie_width));
+    w[0] = kept;
+    const int at = row + v / 8;
+    if (any(close)) {
+      alignas(64) double offs[lanes];
+      io<T>::store(offs, off);
+      for (int l = 0; l < lanes; ++l) {
+        const int lane = (v + l) % 8;
+        if (!(offs[l] < -job.tie_width))
+          job.undecided[at] |= 1u << (16 * (lane / 4) + 4 * group + lane % 4);
+      }
+    }
+    expansion<T, N> r = limbs_of<N, FixedC>(w, C);
+    scale_results<N>(r, splat<T>(job.row_exponents[at]), io<T>::load(column_lanes + v % 8),
+                     job.are_factors);
+    for (int i = 0; i < N; ++i) {
+      alignas(64) double line[lanes];
+      io<T>::store(line, r.limb[i]);
+      double* to = job.out + (i * panel_lanes + at) * panel_lanes + 4 * group;
+      constexpr int piece = lanes < 4 ? lanes : 4;
+      for (int l = 0; l < lanes; l += piece) {
+        const int lane = (v + l) % 8;
+        std::memcpy(to + 16 * (lane / 4) + lane % 4, line + l, piece * sizeof(double));
+      }
+    }
+  }
+}
+
+// While one pair of rows is multiplied by the weights, the pair before it is finished.
+template <int N, int C>
+void reconstruct_of(const reconstruct_job& job) {
+  struct {
+    alignas(64) unsigned words[4 * 16 * most_words];
+    alignas(64) int sums[2][most_chunks / 4 * group_sums];
+    alignas(64) double columns[4][8];
+  } s;
+#if MDLA_AMX
+  configure_tiles(16, job.quads < 16 ? job.quads : 16);
+#endif
+  for (int g = 0; g < 4; ++g)
+    for (int l = 0; l < 8; ++l)
+      s.columns[g][l] = job.column_exponents[16 * (l / 4) + 4 * g + l % 4];
+  const int byte_quads = (job.byte_planes + 3) / 4;
+  const int groups = ((C ? C : job.chunks) + 3) / 4;
+  constant_products<true> products;
+  int finished = 4;  // groups of the pair of rows before
+  for (int row = 0; row < panel_lanes; row += 2) {
+    for (int x = 0; x < job.byte_planes; x += 4)
+      interleave_bytes(s.words + 4 * x, job.bytes + x * job.byte_plane + 32 * row, job.byte_plane,
+                       job.byte_planes - x);
+    for (int x = 0; x < job.pair_planes; x += 2)
+      interleave_pairs(s.words + 16 * byte_quads + 8 * x,
+                       job.pairs + x * job.pair_plane + 32 * row, job.pair_plane,
+                       job.pair_planes - x);
+    const int turn = row / 2 % 2;
+    for (int t = 0; t < groups; ++t) {
+      products.multiply(s.sums[turn] + t * group_sums,
+                        job.weights + (long long)t * job.tiles * tile_bytes, s.words, job.quads,
+                        [&](int r) {
+                          // 4 groups of entries over 4 calls for each group of weights; the last
+                          // sums of the rows before are there after the first product.
+                          if (finished < 4 && t * 4 + r / 4 >= finished * groups) {
+                            finish_group<N, C>(s.sums[turn ^ 1], row - 2, finished,
+                                               s.columns[finished], job);
+                            ++finished;
+                          }
+                        });
+    }
+    for (; finished < 4; ++finished)
+      finish_group<N, C>(s.sums[turn ^ 1], row - 2, finished, s.columns[finished], job);
+    finished = 0;
+  }
+  products.finish();
+  for (int g = 0; g < 4; ++g)
+    finish_group<N, C>(s.sums[1], panel_lanes - 2, g, s.columns[g], job);
+}
+
+template <int N>
+void finish_entry_of(const reconstruct_job& job, const double* digits, int row, int column) {
+  double w[most_chunks];
+  for (int c = 0; c < job.chunks; ++c) w[c] = digits[c];
+  expansion<double, N> r = limbs_of<N, 0>(w, job.chunks);
+  scale_results<N>(r, job.row_exponents[row], job.column_exponents[column], job.are_factors);
+  for (int i = 0; i < N; ++i) job.out[(i * panel_lanes + row) * panel_lanes + column] = r.limb[i];
+}
+
+}  // namespace MDLA_LEVEL
+}  // namespace mdla

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Scheme ``"crt"``: exact integer products by the Chinese remainder theorem (Ozaki scheme II).
+
+Rows of A and columns of B are scaled by powers of two and rounded to integers of p bits; the
+product of the integer matrices is formed exactly, modulo small numbers, on a matrix engine; it is
+put together, rounded to a multiple of a power of two far below the error bound, and once more to
+the limbs of the result. So ``|C - AB| <= k eps |A| |B|`` entry by entry, and every engine, block
+size and number of threads gives the same bits (proof in docs/crt.md; K. Ozaki, Y. Uchino and
+T. Imamura, arXiv 2504.08009).
+
+How many bits are needed follows from the entries: their number p is such that the rounding of the
+integers stays below the promise for the smallest entry of |A| |B|. Results whose entries of A and
+B lie too far apart, tiles of 32 x 32 of them, are left to the direct kernels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mdla import _native
+from mdla.gemm.engines import Choice, Scheme, register
+from mdla.gemm.moduli import max_bits, residue_system
+from mdla.gemm.plan import Problem
+from mdla.gemm.prepared import Prepared, survey_of
+from mdla.gemm.repair import repair
+from mdla.gemm.residue_blocks import Int8
+from mdla.gemm.residue_tables import LEAST_QUANTUM, Forms, forms_of
+from mdla.gemm.survey import Survey, least_sum, survey
+
+__all__ = ["TILE", "Item", "Residues", "Task", "tasks"]
+
+Planes = npt.NDArray[Any]
+
+#: Results are left to the direct kernels in tiles of this many rows and columns.
+TILE = 32
+
+# Integers have at least this many bits in float64, so that results are better than those of a
+# float64 product even where the promise asks for less.
+_DOUBLE_BITS = 52
+# Words of 32 bits of an entry, all parts together, that the engines take.
+_MOST_WORDS = 64
+# A multiply-add by the floating kernel takes as long as this many of an int8 product. That decides
+# which tiles are left to it; fixed, so that the bits depend on no machine.
+_FLOATING_COST = {1: 70, 2: 800, 3: 2600, 4: 5600, 5: 1e4, 8: 8e4, 10: 1.5e5, 16: 6e5}
+
+
+@dataclass(slots=True)
+class Task:
+    """One product of two real or two complex matrices within a problem.
+
+    Attributes:
+        a: Planes ``(c, N, m, k)``, with the limbs that the operand came with.
+        b: Planes ``(c, N, k, n)``.
+        limbs: Limbs of the result.
+        keys: What tells the two matrices from others of their operands.
+        owners: The prepared operands that they belong to, if any.
+        target: Index of the result in planes without the axes of limbs, rows and columns: for
+            each part of the result.
+    """
+
+    a: Planes
+    b: Planes
+    limbs: int
+    keys: tuple[Any, Any]
+    owners: tuple[Prepared | None, Prepared | None]
+    target: tuple[tuple[Any, ...], ...]
+
+    @property
+    def parts(self) -> int:
+        """1 for real factors, 2 for complex ones."""
+        return self.a.shape[0]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(m, k, n)."""
+        return self.a.shape[-2], self.a.shape[-1], self.b.shape[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """How one task is done.
+
+    Attributes:
+        rows: Survey of A, both parts of a complex row one after the other.
+        columns: Survey of the columns of B.
+        bits: Bits of the integers of A and of B.
+        quantum: The exact product is rounded to multiples of ``2**quantum``.
+        forms: The residues that are formed.
+        span: Bits by which the sums of the results that are formed lie below the scales of rows
+            and columns, at most.
+        far: For each tile of results whether it is left to the direct kernels; None: none is.
+    """
+
+    rows: Survey
+    columns: Survey
+    bits: tuple[int, int]
+    quantum: int
+    forms: Forms
+    span: int
+    far: npt.NDArray[np.bool_] | None
+
+
+class Residues(Scheme):
+    """Chooses bits and moduli from the sizes of the entries."""
+
+    def __init__(self) -> None:
+        super().__init__("crt", [Int8(name) for name in ("int8-amx", "int8-vnni", "int8-portable")])
+
+    def choose(self, problem: Problem) -> Choice:
+        """The bits and moduli of every matrix of the batch; see `Item`."""
+        items = [item_of(task) for task in tasks(problem)]
+        problem.memo["items"] = items
+        if not items:
+            return Choice("residues")
+        widest = max(items, key=lambda item: item.forms.products)
+        return Choice(
+            "residues",
+            span=widest.span,
+            bits=widest.bits,
+            products=widest.forms.products,
+            moduli=widest.forms.system.moduli,
+        )
+
+
+def tasks(problem: Problem) -> Iterator[Task]:
+    """The products of matrices that make up a problem.
+
+    A real matrix times a complex one is two real products.
+    """
+    a, b = problem.own
+    left, right = problem.parts
+    for index in np.ndindex(*problem.batch):
+        x, y = (_matrix(z, index) for z in (a, b))
+        keys = (_key(a, index), _key(b, index))
+
+        def task(x: Planes, y: Planes, keys: Any, *target: Any) -> Task:
+            return Task(x, y, problem.working.limbs, keys, problem.owners, target)
+
+        if left == right:
+            yield task(x, y, keys, *((part, index) for part in range(left)))
+        else:
+            for p, q in product(range(left), range(right)):
+                yield task(
+                    x[p : p + 1], y[q : q + 1], ((keys[0], p), (keys[1], q)), (max(p, q), index)
+                )
+
+
+def _matrix(planes: Planes, index: tuple[int, ...]) -> Planes:
+    matrix: Planes = planes[(slice(None), slice(None), *_key(planes, index))]
+    return matrix
+
+
+def _key(planes: Planes, index: tuple[int, ...]) -> tuple[int, ...]:
+    """The place of a matrix among the broadcast ones of an operand."""
+    axes = planes.shape[2:-2]
+    own = index[len(index) - len(axes) :]
+    return tuple(0 if n == 1 else i for i, n in zip(own, axes, strict=True))
+
+
+def item_of(task: Task) -> Item:
+    """Decide how a task is done, from the sizes of its entries alone."""
+    m, k, n = task.shape
+    rows = survey_of(task.owners[0], "rows", task.keys[0], lambda: survey(_lanes(task.a)))
+    columns = survey_of(
+        task.owners[1], "columns", task.keys[1], lambda: survey(_lanes(_swapped(task.b)))
+    )
+    least = least_sum(rows, columns)
+    far, span = None, 0
+    if least > 0:
+        bits = _bits_for(task, min(least, 2.0**60))
+        span = max(0, math.ceil(-math.log2(min(least, 1.0))))
+    else:
+        spans = _tile_spans(task, rows, columns)
+        span, bits = _best_span(task, spans)
+        far = spans > span if (spans > span).any() else None
+    own = [
+        _own_bits(x, s, bits, task.limbs)
+        for x, s in ((task.a, rows), (_swapped(task.b), columns))
+    ]
+    terms = max(1, task.parts * k)
+    quantum = sum(own) - bits + terms.bit_length() - 3
+    own[0] += max(0, LEAST_QUANTUM - quantum)  # more bits, all of them zeros
+    return Item(
+        rows,
+        columns,
+        (own[0], own[1]),
+        max(quantum, LEAST_QUANTUM),
+        forms_of(_system_for(sum(own), terms), task.parts),
+        span,
+        far,
+    )
+
+
+def _swapped(planes: Planes) -> Planes:
+    return np.swapaxes(planes, -1, -2)
+
+
+def _lanes(planes: Planes) -> npt.NDArray[np.float64]:
+    """Leading limbs as lanes; both parts of a complex lane one after the other."""
+    leading: npt.NDArray[np.float64] = planes[0, 0]
+    return leading if planes.shape[0] == 1 else np.concatenate([leading, planes[1, 0]], axis=1)
+
+
+def _bits_for(task: Task, least: float) -> int:
+    """Bits p of the integers if all entries of the scaled |A| |B| are ``least`` or more.
+
+    Rounding K terms of integers, and the sum to its quantum, is an error of ``1.125 K 2**-p`` at
+    most; rounding to limbs one of 0.51 eps times the sum.
+    """
+    k = max(1, task.shape[1])
+    terms = task.parts * k
+    needed = 52 * task.limbs + math.log2(1.125 * terms / ((k - 0.51) * least))
+    floor = 52 * task.limbs - terms.bit_length() // 2 - 1 if task.limbs > 1 else _DOUBLE_BITS
+    # Even numbers only, so that a prepared operand meets the same one again.
+    return 2 * math.ceil(max(needed + 1e-6, floor) / 2)
+
+
+def _system_for(bits: int, terms: int) -> Any:
+    """Moduli for sums of that many products of so many bits: M is above twice the largest."""
+    return residue_system(bits + math.ceil(math.log2(2.001 * terms)))
+
+
+def _tile_spans(task: Task, rows: Survey, columns: Survey) -> npt.NDArray[np.int32]:
+    """For each tile of results, how far the largest term lies below the scales, in bits."""
+    b = np.ascontiguousarray(_swapped(_lanes(_swapped(task.b))))
+    halves = [_lanes(task.a)]
+    if task.parts == 2:  # the imaginary part has the other pairs of factors
+        halves.append(_lanes(task.a[::-1]))
+    spans = [
+        _native.tile_spans(a, b, rows.exponents, columns.exponents, TILE) for a in halves
+    ]
+    worst: npt.NDArray[np.int32] = np.max(spans, axis=0)
+    return worst
+
+
+def _best_span(task: Task, spans: npt.NDArray[np.int32]) -> tuple[int, int]:
+    """The span that is provided for, and the bits it needs: what costs least altogether."""
+    terms = max(1, task.parts * task.shape[1])
+    best = None
+    for span in np.unique(spans):
+        bits = _bits_for(task, 2.0 ** -(int(span) + 2))
+        if task.parts * ((bits + 33) // 32) > _MOST_WORDS or 2 * bits + 40 > max_bits():
+            break
+        forms = forms_of(_system_for(2 * bits, terms), task.parts)
+        if not forms.fits:
+            break
+        far = np.count_nonzero(spans > span)
+        cost = forms.products * spans.size + far * _FLOATING_COST[task.limbs] * task.parts**2
+        if best is None or cost < best[0]:
+            best = cost, int(span), bits
+    if best is None:  # no span is small enough: all tiles are left to the direct kernels
+        return -1, _bits_for(task, 0.25)
+    return best[1:]
+
+
+def _own_bits(x: Planes, s: Survey, bits: int, limbs: int) -> int:
+    """Bits that hold the entries of an operand with fewer limbs exactly, if fewer than ``bits``.
+
+    The integers are then the same, without some zeros at their ends.
+    """
+    if x.shape[1] == limbs or x.size == 0:
+        return bits
+    biased = (x.view(np.int64) if x.flags.c_contiguous else x.copy().view(np.int64)) >> 52 & 0x7FF
+    last = np.where(x != 0, np.maximum(biased, 1) - 1075, 9999).min(axis=(0, 1, 3))
+    regular = (s.exponents != _native.zero_lane) & (s.exponents != _native.special_lane)
+    needed = (s.exponents - last)[regular]
+    return min(bits, max(2, int(needed.max(initial=2))))
+
+
+def run(engine: Any, problem: Problem, out: Planes, alpha: Any, beta: Any) -> None:
+    """``out = alpha A B + beta out`` by residues, on planes ``(c, N, *batch, m, n)``.
+
+    alpha and beta are limbs of real factors, None for 1 and for 0.
+    """
+    for task, item in zip(tasks(problem), problem.memo["items"], strict=True):
+        outs = [out[(part, slice(None), *index)] for part, index in task.target]
+        whole = outs
+        mended = item.far is not None or any(
+            (s.exponents == _native.special_lane).any() for s in (item.rows, item.columns)
+        )
+        if mended and (alpha is not None or beta is not None):
+            # What is mended replaces whole results: form the product by itself.
+            outs = [np.empty(x.shape) for x in outs]
+            engine.multiply(task, item, outs, None, None)
+            repair(task, item, outs)
+            _combine(whole, outs, alpha, beta)
+            continue
+        engine.multiply(task, item, outs, alpha, beta)
+        if mended:
+            repair(task, item, outs)
+
+
+def _combine(targets: list[Planes], products: list[Planes], alpha: Any, beta: Any) -> None:
+    for target, x in zip(targets, products, strict=True):
+        planes = x[np.newaxis]
+        if alpha is not None:
+            planes = _native.elementwise("mul", None, planes, alpha.reshape(1, -1, 1, 1))
+        if beta is not None:
+            old = np.ascontiguousarray(target)[np.newaxis]
+            scaled = _native.elementwise("mul", None, old, beta.reshape(1, -1, 1, 1))
+            planes = _native.elementwise("add", None, scaled, planes)
+        target[...] = planes[0]
+
+
+register(Residues())
