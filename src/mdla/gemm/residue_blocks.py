@@ -59,6 +59,12 @@ class Int8:
         run(self, problem, out, None, None)
         return out
 
+    def update(self, problem: Problem, choice: Choice, out: Planes, alpha: Any, beta: Any) -> None:
+        """``out = alpha A B + beta out`` for limbs of real factors."""
+        from mdla.gemm.residues import run
+
+        run(self, problem, out, alpha, beta if beta.any() else None)
+
     def multiply(
         self, task: Task, item: Item, outs: list[Planes], alpha: Any, beta: Any
     ) -> None:

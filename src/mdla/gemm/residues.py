@@ -299,14 +299,21 @@ def run(engine: Any, problem: Problem, out: Planes, alpha: Any, beta: Any) -> No
 
 def _combine(targets: list[Planes], products: list[Planes], alpha: Any, beta: Any) -> None:
     for target, x in zip(targets, products, strict=True):
-        planes = x[np.newaxis]
-        if alpha is not None:
-            planes = _native.elementwise("mul", None, planes, alpha.reshape(1, -1, 1, 1))
+        planes = _scaled(x, alpha)
         if beta is not None:
-            old = np.ascontiguousarray(target)[np.newaxis]
-            scaled = _native.elementwise("mul", None, old, beta.reshape(1, -1, 1, 1))
-            planes = _native.elementwise("add", None, scaled, planes)
-        target[...] = planes[0]
+            old = _scaled(np.ascontiguousarray(target), beta)
+            planes = _native.elementwise("add", None, planes[np.newaxis], old[np.newaxis])[0]
+        target[...] = planes
+
+
+def _scaled(x: Planes, factor: Any) -> Planes:
+    """The planes times a factor of as many limbs; exact for 1, which may be None, and for -1."""
+    if factor is None or abs(factor[0]) == 1 and not factor[1:].any():
+        return -x if factor is not None and factor[0] == -1 else x
+    scaled: Planes = _native.elementwise(
+        "mul", None, x[np.newaxis], factor.reshape(1, -1, 1, 1)
+    )
+    return scaled[0]
 
 
 register(Residues())

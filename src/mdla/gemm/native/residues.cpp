@@ -190,17 +190,24 @@ class tile_writer {
     for (int r = 0; r < rows; ++r) {
       double* line = tile + r * panel_lanes;
       double* to = out_.p + (row + r) * out_.row + column * out_.column;
-      if (factors_.alpha) {
-        const result<double> scaled{line, plane};
-        ops_->mul(columns, scaled, {line, plane, 1}, {factors_.alpha, 1, 0});
+      const operand<double> product{line, plane, 1};
+      if (is_one(factors_.alpha, -1)) {
+        for (int i = 0; i < limbs_; ++i)
+          for (int c = 0; c < columns; ++c) line[i * plane + c] = -line[i * plane + c];
+      } else if (factors_.alpha && !is_one(factors_.alpha, 1)) {
+        ops_->mul(columns, {line, plane}, product, {factors_.alpha, 1, 0});
       }
       if (factors_.beta) {
         alignas(64) double old[max_cut_limbs * panel_lanes];
         for (int i = 0; i < limbs_; ++i)
           for (int c = 0; c < columns; ++c)
             old[i * panel_lanes + c] = to[i * out_.limb + c * out_.column];
-        ops_->mul_add(columns, {line, plane}, {old, panel_lanes, 1}, {factors_.beta, 1, 0},
-                      {line, plane, 1});
+        const operand<double> before{old, panel_lanes, 1};
+        if (is_one(factors_.beta, 1)) {
+          ops_->add(columns, {line, plane}, product, before);
+        } else {
+          ops_->mul_add(columns, {line, plane}, before, {factors_.beta, 1, 0}, product);
+        }
       }
       for (int i = 0; i < limbs_; ++i) {
         const double* from = line + i * plane;
@@ -214,6 +221,11 @@ class tile_writer {
   }
 
  private:
+  // Exactly 1 or -1: then nothing is rounded.
+  bool is_one(const double* factor, double one) const {
+    return factor && factor[0] == one && std::all_of(factor + 1, factor + limbs_, [](double x) { return x == 0; });
+  }
+
   int limbs_;
   result_view out_;
   update_factors factors_;
