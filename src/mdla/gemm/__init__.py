@@ -18,11 +18,11 @@ from mdla.gemm import (
     slices as slices,
 )
 from mdla.gemm.plan import Plan as Plan, decide, plan as plan, read_problem
-from mdla.gemm.prepared import Prepared as Prepared, prepare as prepare
+from mdla.gemm.prepared import Prepared as Prepared, adjoint as adjoint, prepare as prepare
 from mdla.gemm.update import update as update
 from mdla.gemm.workspace import release_memory as release_memory
 
-__all__ = ["Plan", "Prepared", "matmul", "plan", "prepare", "release_memory", "update"]
+__all__ = ["Plan", "Prepared", "adjoint", "matmul", "plan", "prepare", "release_memory", "update"]
 
 
 @implements(np.matmul)

@@ -23,7 +23,7 @@ from mdla.core.precision import PRECISIONS, Precision, precision
 from mdla.gemm import engines
 from mdla.gemm.prepared import Prepared
 
-__all__ = ["Plan", "Problem", "decide", "plan", "read_problem"]
+__all__ = ["Plan", "Problem", "conjugate", "decide", "plan", "read_problem"]
 
 Planes = npt.NDArray[Any]
 
@@ -86,6 +86,7 @@ class Problem:
         batch: The broadcast batch axes.
         drop: The axes, of -2 and -1, that matrix products of vectors do not have.
         owners: The prepared operands that the planes belong to, if any.
+        conjugated: Whether the operands are the conjugates of their own planes.
         memo: What a scheme has found out or rearranged, kept between planning and running.
     """
 
@@ -95,6 +96,7 @@ class Problem:
     batch: tuple[int, ...]
     drop: tuple[int, ...]
     owners: tuple[Prepared | None, Prepared | None] = (None, None)
+    conjugated: tuple[bool, bool] = (False, False)
     memo: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -110,9 +112,10 @@ class Problem:
     def _cast(self, side: int) -> Planes:
         key = f"planes {side}"
         if key not in self.memo:
-            self.memo[key] = _planes.cast(self.own[side], self.working)
-        planes: Planes = self.memo[key]
-        return planes
+            planes = _planes.cast(self.own[side], self.working)
+            self.memo[key] = conjugate(planes) if self.conjugated[side] else planes
+        found: Planes = self.memo[key]
+        return found
 
     @property
     def parts(self) -> tuple[int, int]:
@@ -139,6 +142,7 @@ def read_problem(A: Any, B: Any, prec: Any = None) -> Problem:
     """
     wanted = None if prec is None else precision(prec)
     owners = tuple(x if isinstance(x, Prepared) else None for x in (A, B))
+    conjugated = tuple(x is not None and x.conjugated and x.array.iscomplex for x in owners)
     A, B = (x.array if isinstance(x, Prepared) else x for x in (A, B))
     if type(A) is type(B) is MDArray and A.precision is B.precision and wanted is None:
         a, b, result = A.planes, B.planes, A.precision  # small products feel the difference
@@ -176,7 +180,14 @@ def read_problem(A: Any, B: Any, prec: Any = None) -> Problem:
             f"cannot multiply shapes {left} and {right}: the axes before the last two do not "
             "broadcast"
         ) from None
-    return Problem((a, b), working, result, batch, drop, owners)
+    return Problem((a, b), working, result, batch, drop, owners, conjugated)
+
+
+def conjugate(planes: Planes) -> Planes:
+    """Complex planes with the imaginary part negated; real ones as they are."""
+    if planes.shape[0] == 1:
+        return planes
+    return np.stack([planes[0], -planes[1]])
 
 
 def _is_own(op: Operand, working: Precision) -> bool:

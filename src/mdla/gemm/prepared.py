@@ -12,7 +12,7 @@ from mdla.core.array import MDArray
 from mdla.core.creation import asarray
 from mdla.gemm.survey import Survey
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["Prepared", "adjoint", "prepare", "residues_of", "survey_of"]
 
 
 class Prepared:
@@ -24,12 +24,14 @@ class Prepared:
 
     Attributes:
         array: The operand; it must not be changed while this is in use.
+        conjugated: Whether the operand is the complex conjugate of the array.
     """
 
-    __slots__ = ("_kept", "array")
+    __slots__ = ("_kept", "array", "conjugated")
 
-    def __init__(self, array: MDArray) -> None:
+    def __init__(self, array: MDArray, conjugated: bool = False) -> None:
         self.array = array
+        self.conjugated = conjugated
         self._kept: dict[Any, Any] = {}
 
     @property
@@ -77,8 +79,34 @@ def prepare(A: Any, prec: Any = None) -> Prepared:
         True
     """
     if isinstance(A, Prepared):
-        return A if prec is None else Prepared(asarray(A.array, prec=prec))
+        return A if prec is None else Prepared(asarray(A.array, prec=prec), A.conjugated)
     return Prepared(asarray(A, prec=prec))
+
+
+def adjoint(A: Any) -> Prepared:
+    """The conjugate transpose of a matrix as an operand, without a copy.
+
+    ``matmul(adjoint(A), B)`` has the bits of ``matmul(A.H, B)``; products by residues convert the
+    conjugate straight from A.
+
+    Args:
+        A: Array with two axes or more, or a prepared operand, whose residues are not shared.
+
+    Raises:
+        TypeError: A is no array of numbers.
+        ValueError: A has fewer than two axes.
+
+    Example:
+        >>> import mdla
+        >>> A = mdla.array([[1, 2j], [3, 4]], prec="qd")
+        >>> print(mdla.matmul(mdla.gemm.adjoint(A), A))
+        [[10.+0.j 12.+2.j]
+         [12.-2.j 20.+0.j]]
+    """
+    given = prepare(A)
+    if given.array.ndim < 2:
+        raise ValueError(f"only matrices have an adjoint, got shape {given.shape}")
+    return Prepared(given.array.mT, not given.conjugated)
 
 
 def survey_of(

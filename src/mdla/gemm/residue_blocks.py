@@ -140,6 +140,7 @@ class _Operand:
         owner = task.owners[side]
         whole = self._x.shape[-2:] == block
         self._owner: Prepared | None = owner if whole else None
+        self._conjugated = task.conjugated[side]
         self._key = (side, task.keys[side], item.bits[side], item.forms.moduli)
         if self._owner is None:
             self._buffer = stack.enter_context(borrow(self._size(*block)))
@@ -174,7 +175,7 @@ class _Operand:
             self._survey.exponents[lane : lane + lanes],
             bits,
             words,
-            constants(self._item.forms, words),
+            constants(self._item.forms, words, self._conjugated),
             self._item.forms.native,
             buffer,
         )

@@ -127,17 +127,20 @@ def words_for(bits: int) -> int:
 
 
 @lru_cache(maxsize=64)
-def constants(forms: Forms, words: int) -> npt.NDArray[np.int8]:
+def constants(forms: Forms, words: int, conjugated: bool = False) -> npt.NDArray[np.int8]:
     """Rows of constants that turn the bytes of an entry into its residues.
 
     Row r holds ``c_q 2**(8 i) mod m`` for byte i of part q, and then, against the word 1 that
     follows, what takes the offsets ``2**(32 words - 1)`` away. For a pair modulus it is two rows,
-    digits to the base 128. int8, shape (groups, tiles, 16, 64).
+    digits to the base 128. Of conjugated entries the second part has the other sign. int8, shape
+    (groups, tiles, 16, 64).
     """
     parts = forms.parts
     tiles = (parts * words + 16) // 16
     rows: list[list[int]] = []
-    for m, coefficients in zip(forms.moduli, forms.inputs, strict=True):
+    signs = (1, -1 if conjugated else 1)
+    for m, inputs in zip(forms.moduli, forms.inputs, strict=True):
+        coefficients = [c * s for c, s in zip(inputs, signs, strict=False)]
         row = [c * pow(256, i, m) for c in coefficients for i in range(4 * words)]
         row.append(-sum(coefficients) * pow(2, 32 * words - 1, m))
         row = [_symmetric(x, m) for x in row]

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from mdla import _native
 from mdla.gemm.engines import Choice, Scheme, register
 from mdla.gemm.moduli import max_bits, residue_system
-from mdla.gemm.plan import Problem
+from mdla.gemm.plan import Problem, conjugate
 from mdla.gemm.prepared import Prepared, survey_of
 from mdla.gemm.repair import repair
 from mdla.gemm.residue_blocks import Int8
@@ -61,6 +61,7 @@ class Task:
         limbs: Limbs of the result.
         keys: What tells the two matrices from others of their operands.
         owners: The prepared operands that they belong to, if any.
+        conjugated: Whether the factors are the conjugates of a and b.
         target: Index of the result in planes without the axes of limbs, rows and columns: for
             each part of the result.
     """
@@ -70,6 +71,7 @@ class Task:
     limbs: int
     keys: tuple[Any, Any]
     owners: tuple[Prepared | None, Prepared | None]
+    conjugated: tuple[bool, bool]
     target: tuple[tuple[Any, ...], ...]
 
     @property
@@ -141,11 +143,15 @@ def tasks(problem: Problem) -> Iterator[Task]:
         keys = (_key(a, index), _key(b, index))
 
         def task(x: Planes, y: Planes, keys: Any, *target: Any) -> Task:
-            return Task(x, y, problem.working.limbs, keys, problem.owners, target)
+            limbs = problem.working.limbs
+            return Task(x, y, limbs, keys, problem.owners, problem.conjugated, target)
 
         if left == right:
             yield task(x, y, keys, *((part, index) for part in range(left)))
         else:
+            x, y = (
+                conjugate(z) if c else z for z, c in zip((x, y), problem.conjugated, strict=True)
+            )
             for p, q in product(range(left), range(right)):
                 yield task(
                     x[p : p + 1], y[q : q + 1], ((keys[0], p), (keys[1], q)), (max(p, q), index)
