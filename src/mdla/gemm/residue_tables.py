@@ -33,6 +33,7 @@ __all__ = ["LEAST_QUANTUM", "Forms", "constants", "forms_of", "reconstruction", 
 #: between the rounding and what truncated weights leave out.
 LEAST_QUANTUM = 24
 _TILE = 16, 64  # rows of constants, bytes of each
+_MOST_CHUNKS = 56
 
 
 def _symmetric(x: int, m: int) -> int:
@@ -81,10 +82,18 @@ class Forms:
         pairs = len(self.moduli) - self.byte_count
         return sum(m // 2 for m in self.moduli[: self.byte_count]) + pairs * (128 + 32)
 
-    @property
-    def fits(self) -> bool:
-        """Whether the sums of a reconstruction stay below ``2**31``."""
-        return self.largest_sum * 128 * 257 < 2**31
+    def fits(self, quantum: int) -> bool:
+        """Whether products can be put together and rounded to multiples of ``2**quantum``.
+
+        Sums of a reconstruction must stay below ``2**31``, and its chunks be few enough.
+        """
+        return self.largest_sum * 128 * 257 < 2**31 and self.chunks(quantum) <= _MOST_CHUNKS
+
+    def chunks(self, quantum: int) -> int:
+        """Chunks of 32 bits that a reconstruction forms, down to some bits below the quantum."""
+        multiples = math.ceil(math.log2(self.largest_sum / 2 + 1))
+        bits = self.system.product.bit_length() + multiples + 1 - _shift_for(quantum)
+        return max(2, (bits + 31) // 32)
 
 
 @lru_cache(maxsize=64)
@@ -170,7 +179,7 @@ def reconstruction(forms: Forms, part: int, quantum: int) -> Any:
         quantum: At least 24.
     """
     M = forms.system.product
-    shift = (quantum - LEAST_QUANTUM) // 8 * 8
+    shift = _shift_for(quantum)
     weights = [
         _symmetric(w * c, M) for w, c in zip(_weights(forms), forms.outputs[part], strict=True)
     ]
@@ -184,7 +193,7 @@ def reconstruction(forms: Forms, part: int, quantum: int) -> Any:
     quads = len(of_bytes) // 4
     # Sums of weights times residues are below this many M.
     multiples = forms.largest_sum / 2 + 1
-    chunks = _chunks_for(M, multiples, shift)
+    chunks = forms.chunks(quantum)
     tiles = (quads + 15) // 16
     groups = (chunks + 3) // 4
     table = np.zeros((groups * _TILE[0], tiles * _TILE[1]), dtype=np.int8)
@@ -212,10 +221,9 @@ def _weights(forms: Forms) -> list[int]:
     return [of_modulus[m] for m in forms.moduli]
 
 
-def _chunks_for(M: int, multiples: float, shift: int) -> int:
-    """Chunks of 32 bits that hold a sum of up to that many M, without the lowest shift bits."""
-    bits = M.bit_length() + math.ceil(math.log2(multiples)) + 1 - shift
-    return max(2, (bits + 31) // 32)
+def _shift_for(quantum: int) -> int:
+    """Bits below the lowest chunk, whole bytes."""
+    return (quantum - LEAST_QUANTUM) // 8 * 8
 
 
 def _shifted(x: int, shift: int) -> int:

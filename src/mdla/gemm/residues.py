@@ -31,7 +31,7 @@ from mdla.gemm.plan import Problem, conjugate
 from mdla.gemm.prepared import Prepared, survey_of
 from mdla.gemm.repair import repair
 from mdla.gemm.residue_blocks import Int8
-from mdla.gemm.residue_tables import LEAST_QUANTUM, Forms, forms_of
+from mdla.gemm.residue_tables import LEAST_QUANTUM, Forms, forms_of, words_for
 from mdla.gemm.survey import Survey, least_sum, survey
 
 __all__ = ["TILE", "Item", "Residues", "Task", "tasks"]
@@ -250,12 +250,14 @@ def _best_span(task: Task, spans: npt.NDArray[np.int32]) -> tuple[int, int]:
     """The span that is provided for, and the bits it needs: what costs least altogether."""
     terms = max(1, task.parts * task.shape[1])
     best = None
-    for span in np.unique(spans):
+    # The largest span of every sixteenth of the tiles is worth a thought.
+    candidates = np.unique(np.quantile(spans, np.linspace(0, 1, 17), method="higher"))
+    for span in candidates:
         bits = _bits_for(task, 2.0 ** -(int(span) + 2))
-        if task.parts * ((bits + 33) // 32) > _MOST_WORDS or 2 * bits + 40 > max_bits():
+        if task.parts * words_for(bits) > _MOST_WORDS or 2 * bits + 40 > max_bits():
             break
         forms = forms_of(_system_for(2 * bits, terms), task.parts)
-        if not forms.fits:
+        if not forms.fits(bits):
             break
         far = np.count_nonzero(spans > span)
         cost = forms.products * spans.size + far * _FLOATING_COST[task.limbs] * task.parts**2

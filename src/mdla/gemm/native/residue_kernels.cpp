@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of residue kernels for one matrix engine; see residue_ops.hpp.
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
 #include "residue_convert.hpp"
 #include "residue_multiply.hpp"
@@ -105,17 +107,35 @@ void finish_entry(const reconstruct_job& job, const double* digits, int row, int
   }
 }
 
+void copy(double* to, const double* from, int n) {
+  std::memcpy(to, from, (std::size_t)n * sizeof(double));
+}
+
+// Whole lines go past the caches and need not be read before they are written.
+void stream(double* to, const double* from, int n) {
+  int i = 0;
+#if MDLA_WIDE
+  for (; i < n && (std::uintptr_t)(to + i) % 64 != 0; ++i) to[i] = from[i];
+  for (; i + 8 <= n; i += 8) _mm512_stream_pd(to + i, _mm512_loadu_pd(from + i));
+#endif
+  for (; i < n; ++i) to[i] = from[i];
+}
+
 void release() {
 #if MDLA_AMX
   asm volatile("tilerelease" ::);
+#endif
+#if MDLA_WIDE
+  _mm_sfence();  // other threads see what was streamed
 #endif
 }
 
 }  // namespace
 
 const residue_ops& residue_table() {
-  static const residue_ops table = {&with_sizes<rows>, &with_sizes<columns>, &multiply_plane,
-                                    &reconstruct,      &finish_entry,        &release};
+  static const residue_ops table = {
+      &with_sizes<rows>, &with_sizes<columns>, &multiply_plane, &reconstruct, &finish_entry,
+      &copy,             &stream,              &release};
   return table;
 }
 

@@ -24,7 +24,9 @@ constexpr int most_words = 388;  // of four bytes, in an integer or in the resid
 // Entries are scaled so that the last of D digits of 52 bits has the unit 2^(cut_origin - 52 D).
 constexpr int cut_origin = 512;
 constexpr int max_cut_limbs = 16;
-constexpr int most_chunks = 96;  // of 32 bits, in a product that is put together
+constexpr int most_chunks = 56;  // of 32 bits, in a product that is put together
+// Limbs are formed with the top chunk at this power of two, so that none of the others underflows.
+constexpr int chunk_level(int chunks) { return chunks > 30 ? 896 : 0; }
 
 // The modulus of each form, those of a byte first: 1 / m, m, and -m in the low half of a word.
 struct residue_moduli {
@@ -98,6 +100,9 @@ struct residue_ops {
   void (*reconstruct)(const reconstruct_job&);
   // The end of reconstruct for one entry of the tile, from digits of 32 bits.
   void (*finish_entry)(const reconstruct_job&, const double* digits, int row, int column);
+  // n doubles, into the caches or past them.
+  void (*copy)(double* to, const double* from, int n);
+  void (*stream)(double* to, const double* from, int n);
   void (*release)();
 };
 

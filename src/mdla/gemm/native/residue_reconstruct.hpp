@@ -100,16 +100,29 @@ MDLA_INLINE void store_chunk(double* to, const int* sums) {
 #endif
 }
 
-// w[c], digits of weight 2^(32 c) with w[0] a multiple of 2^quantum -> N limbs. C other than 0 is
-// the number of chunks, known when this is compiled.
+// w[c], balanced digits of weight 2^(32 c) with w[0] a multiple of 2^24 -> N limbs. C other than 0
+// is the number of chunks, known when this is compiled.
 template <int N, int C, class T>
 MDLA_INLINE expansion<T, N> limbs_of(const T* w, int chunks) {
   T x[C ? C : most_chunks];
   const int count = C ? C : chunks;
+  const auto unit = [count](int c) {
+    return splat<T>(as_real((u64)(1023 - 32 * (count - 1 - c)) << 52));
+  };
+  // Two digits at the top fit in a double, since M takes 20 bits less than all chunks, and so do
+  // the two lowest.
+  const int low = count > 3 ? 2 : 1;
+  int n = 0;
+  x[n++] = fma(w[count - 2], unit(count - 2), w[count - 1]);
   MDLA_UNROLL
-  for (int c = 0; c < count; ++c)
-    x[c] = mul_rn(w[count - 1 - c], splat<T>(as_real((u64)(1023 - 32 * c) << 52)));
-  triangle<N>(x, count, N + 1);
+  for (int c = count - 3; c >= low; --c) x[n++] = mul_rn(w[c], unit(c));
+  if (count > 3) {
+    x[n++] = fma(w[0], unit(0), mul_rn(w[1], unit(1)));
+  } else if (count > 2) {
+    x[n++] = mul_rn(w[0], unit(0));
+  }
+  for (; n < N + 1; ++n) x[n] = splat<T>(0);
+  triangle<N>(x, n, N + 1);
   return settle<N>(x);
 }
 
@@ -159,11 +172,10 @@ MDLA_INLINE void finish_group(const int* sums, int row, int group, const double*
     T carry = splat<T>(0);
     MDLA_UNROLL
     for (int c = 0; c < C; ++c) {
-      w[c] = fma(-q, splat<T>(job.modulus[c]), w[c]) + carry;
+      w[c] = fma(carry, down, fma(-q, splat<T>(job.modulus[c]), w[c]));
       if (c + 1 < C) {
-        const T above = rounded(w[c], high_round);
-        w[c] = w[c] - above;
-        carry = mul_rn(above, down);
+        carry = rounded(w[c], high_round);
+        w[c] = w[c] - carry;
       }
     }
     const T kept = rounded(w[0], quantum_round);

@@ -179,11 +179,19 @@ void residue_multiply(const residue_ops& ops, const operand_layout& rows,
 
 namespace {
 
+// Results smaller than this are left in the caches.
+constexpr double streamed_bytes = 4e6;
+
 // A tile of results in scratch -> out, with alpha and beta.
 class tile_writer {
  public:
-  tile_writer(int limbs, const result_view& out, const update_factors& factors)
-      : limbs_(limbs), out_(out), factors_(factors), ops_(vector_ops_for<double>(limbs)) {}
+  tile_writer(const residue_ops& ops, int limbs, double bytes, const result_view& out,
+              const update_factors& factors)
+      : limbs_(limbs),
+        out_(out),
+        factors_(factors),
+        ops_(vector_ops_for<double>(limbs)),
+        copy_(bytes < streamed_bytes ? ops.copy : ops.stream) {}
 
   void write(double* tile, long long row, long long column, int rows, int columns) const {
     const long long plane = panel_lanes * panel_lanes;
@@ -212,7 +220,7 @@ class tile_writer {
       for (int i = 0; i < limbs_; ++i) {
         const double* from = line + i * plane;
         if (out_.column == 1) {
-          std::memcpy(to + i * out_.limb, from, (std::size_t)columns * sizeof(double));
+          copy_(to + i * out_.limb, from, columns);
         } else {
           for (int c = 0; c < columns; ++c) to[i * out_.limb + c * out_.column] = from[c];
         }
@@ -230,6 +238,7 @@ class tile_writer {
   result_view out_;
   update_factors factors_;
   const vector_ops<double>* ops_;
+  void (*copy_)(double* to, const double* from, int n);
 };
 
 }  // namespace
@@ -239,7 +248,7 @@ void residue_reconstruct(const residue_ops& ops, const operand_layout& rows,
                          const signed char* product, const reconstruction& how, int limbs,
                          const result_view& out, const update_factors& factors) {
   const product_layout layout{rows, columns};
-  const int top = how.exponent + how.shift + 32 * (how.chunks - 1);
+  const int top = how.exponent + how.shift + 32 * (how.chunks - 1) - chunk_level(how.chunks);
   // Where all factors and their products are far from the ends of the range, one is enough.
   const auto is_moderate = [](const int* e, long long n, int offset) {
     return std::all_of(e, e + n, [&](int x) { return !has_exponent(x) || std::abs(x + offset) < 400; });
@@ -260,7 +269,8 @@ void residue_reconstruct(const residue_ops& ops, const operand_layout& rows,
   job.limbs = limbs;
   job.are_factors = is_moderate(how.row_exponents, rows.lanes, top) &&
                     is_moderate(how.column_exponents, columns.lanes, 0);
-  const tile_writer writer(limbs, out, factors);
+  const double bytes = (double)rows.lanes * (double)columns.lanes * (double)limbs * sizeof(double);
+  const tile_writer writer(ops, limbs, bytes, out, factors);
   const exact_residues exact(forms, layout, product, how);
   const long long row_tiles = rows.panels(), column_tiles = columns.panels();
   const double work = (double)layout.entries() * (double)(how.quads + how.chunks * (4 + limbs));
