@@ -22,7 +22,17 @@ from mdla.core.precision import PRECISIONS, Precision, promote
 from mdla.core.protocols import UnknownOperandError
 from mdla.core.rounding import Part, dyadic_of_limbs, limbs_of_part
 
-__all__ = ["DEFAULT", "Operand", "apply", "exact_join", "in_format", "meet", "read", "to_array", "unify"]
+__all__ = [
+    "DEFAULT",
+    "Operand",
+    "apply",
+    "exact_join",
+    "in_format",
+    "meet",
+    "read",
+    "to_array",
+    "unify",
+]
 
 Planes = npt.NDArray[Any]
 
@@ -182,9 +192,7 @@ def exact_join(a: Precision, b: Precision) -> Precision:
     return promote(_DD, a, b)
 
 
-def meet(
-    *objs: Any, prec: Precision | None = None
-) -> tuple[list[Operand], Precision, Precision]:
+def meet(*objs: Any, prec: Precision | None = None) -> tuple[list[Operand], Precision, Precision]:
     """The operands as they are, the format of the result, and the one in which they meet.
 
     Args:

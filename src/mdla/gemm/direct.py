@@ -150,7 +150,13 @@ class Simd:
         out: Planes = np.empty((max(a.shape[0], b.shape[0]), a.shape[1], count, m, n))
         for member, places in choice.groups:
             at = list(places)
-            some = replace(problem, own=(a[:, :, at], b[:, :, at]), batch=(len(at),), owners=(None, None), memo={})
+            some = replace(
+                problem,
+                own=(a[:, :, at], b[:, :, at]),
+                batch=(len(at),),
+                owners=(None, None),
+                memo={},
+            )
             out[:, :, at] = self.run(some, member)
         return out.reshape(*out.shape[:2], *problem.batch, m, n)
 

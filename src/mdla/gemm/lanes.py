@@ -22,7 +22,6 @@ from mdla.core import planes as _planes
 from mdla.gemm import engines
 from mdla.gemm.direct import real_operands
 from mdla.gemm.plan import Problem
-from mdla.gemm.workspace import limit
 
 __all__ = [
     "carry",

@@ -141,19 +141,21 @@ def read_problem(A: Any, B: Any, prec: Any = None) -> Problem:
         ValueError: The shapes do not fit together.
     """
     wanted = None if prec is None else precision(prec)
-    owners = tuple(x if isinstance(x, Prepared) else None for x in (A, B))
-    conjugated = tuple(x is not None and x.conjugated and x.array.iscomplex for x in owners)
+    left_owner, right_owner = (x if isinstance(x, Prepared) else None for x in (A, B))
+    conjugated = (_is_conjugate(left_owner), _is_conjugate(right_owner))
     A, B = (x.array if isinstance(x, Prepared) else x for x in (A, B))
+    a: Planes
+    b: Planes
     if type(A) is type(B) is MDArray and A.precision is B.precision and wanted is None:
         a, b, result = A.planes, B.planes, A.precision  # small products feel the difference
         working = result
     else:
         operands, result, working = meet(A, B, prec=wanted)
-        a, b = (op.planes if _is_own(op, working) else in_format(op, working) for op in operands)
+        a, b = (_own_planes(op, working) for op in operands)
     if working.dtype != np.float64:  # products of float limbs are formed in double limbs
         working = PRECISIONS["dd"]
         a, b = _planes.cast(a, working), _planes.cast(b, working)
-        owners = (None, None)
+        left_owner = right_owner = None
     left, right = _planes.shape_of(a), _planes.shape_of(b)
     if not left or not right:
         raise ValueError(
@@ -180,6 +182,7 @@ def read_problem(A: Any, B: Any, prec: Any = None) -> Problem:
             f"cannot multiply shapes {left} and {right}: the axes before the last two do not "
             "broadcast"
         ) from None
+    owners = left_owner, right_owner
     return Problem((a, b), working, result, batch, drop, owners, conjugated)
 
 
@@ -190,13 +193,16 @@ def conjugate(planes: Planes) -> Planes:
     return np.stack([planes[0], -planes[1]])
 
 
-def _is_own(op: Operand, working: Precision) -> bool:
-    """Whether a matrix can stay in its own format: fewer doubles than the working one."""
-    return (
-        op.planes is not None
-        and op.planes.dtype == working.dtype
-        and op.planes.shape[1] <= working.limbs
-    )
+def _is_conjugate(owner: Prepared | None) -> bool:
+    return owner is not None and owner.conjugated and owner.array.iscomplex
+
+
+def _own_planes(op: Operand, working: Precision) -> Planes:
+    """A matrix of fewer doubles than the working format stays as it is."""
+    planes = op.planes
+    if planes is None or planes.dtype != working.dtype or planes.shape[1] > working.limbs:
+        return in_format(op, working)
+    return planes
 
 
 def decide(
@@ -216,7 +222,16 @@ def decide(
 # Products of at least this many multiply-adds for each part, by limbs, and with no side shorter
 # than that go to residues: found by timing on a machine with AMX, fixed so that bits depend on no
 # machine.
-_RESIDUE_SIZE = {1: 400**3, 2: 160**3, 3: 140**3, 4: 128**3, 5: 120**3, 8: 110**3, 10: 100**3, 16: 96**3}
+_RESIDUE_SIZE = {
+    1: 400**3,
+    2: 160**3,
+    3: 140**3,
+    4: 128**3,
+    5: 120**3,
+    8: 110**3,
+    10: 100**3,
+    16: 96**3,
+}
 _RESIDUE_SIDE = 32
 
 

@@ -109,9 +109,7 @@ def adjoint(A: Any) -> Prepared:
     return Prepared(given.array.mT, not given.conjugated)
 
 
-def survey_of(
-    owner: Prepared | None, side: str, item: int, make: Callable[[], Survey]
-) -> Survey:
+def survey_of(owner: Prepared | None, side: str, item: int, make: Callable[[], Survey]) -> Survey:
     """The survey of one matrix of an operand, kept if the operand was prepared."""
     return make() if owner is None else owner.keep(("survey", side, item), make)
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mdla.gemm import lanes
+from mdla.gemm import lanes, workspace
 from mdla.gemm.engines import Choice, Scheme, register
 from mdla.gemm.plan import Problem
 
@@ -273,7 +273,7 @@ def block_shape(m: int, k: int, n: int, parts: int) -> tuple[int, int, int]:
 
     The largest is convoluted, ``parts**2`` times a block of A or B; an eighth is left for it.
     """
-    doubles = lanes.limit() // 8 // 8 // parts**2
+    doubles = workspace.limit() // 8 // 8 // parts**2
     depth = min(k, max(1, math.isqrt(doubles)))
     height, width = (min(length, max(1, doubles // depth)) for length in (m, n))
     return height, min(k, max(1, doubles // max(height, width))), width

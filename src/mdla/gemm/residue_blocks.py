@@ -65,9 +65,7 @@ class Int8:
 
         run(self, problem, out, alpha, beta if beta.any() else None)
 
-    def multiply(
-        self, task: Task, item: Item, outs: list[Planes], alpha: Any, beta: Any
-    ) -> None:
+    def multiply(self, task: Task, item: Item, outs: list[Planes], alpha: Any, beta: Any) -> None:
         """``outs = alpha A B + beta outs``, planes ``(N, m, n)`` for each part."""
         m, k, n = task.shape
         native = item.forms.native

@@ -75,7 +75,6 @@ class Forms:
         """1 for real entries, 2 for complex ones."""
         return len(self.inputs[0])
 
-
     @property
     def largest_sum(self) -> int:
         """What the bytes of residues of a product add up to at most, in magnitude."""
@@ -116,9 +115,7 @@ def forms_of(system: ResidueSystem, parts: int) -> Forms:
         inputs += some
         for of_part, coefficients in zip(outputs, parts_of, strict=True):
             of_part += coefficients
-    native = _native.residue_forms(
-        [m for m in moduli if m <= 255], [m for m in moduli if m > 255]
-    )
+    native = _native.residue_forms([m for m in moduli if m <= 255], [m for m in moduli if m > 255])
     return Forms(system, tuple(moduli), tuple(inputs), tuple(map(tuple, outputs)), native)
 
 
@@ -164,9 +161,7 @@ def constants(forms: Forms, words: int, conjugated: bool = False) -> npt.NDArray
     table = np.zeros((len(rows), tiles * _TILE[1]), dtype=np.int8)
     for to, row in zip(table, rows, strict=True):
         to[: len(row)] = row
-    return np.ascontiguousarray(
-        table.reshape(-1, _TILE[0], tiles, _TILE[1]).transpose(0, 2, 1, 3)
-    )
+    return np.ascontiguousarray(table.reshape(-1, _TILE[0], tiles, _TILE[1]).transpose(0, 2, 1, 3))
 
 
 @lru_cache(maxsize=256)
@@ -244,4 +239,3 @@ def _digits(x: int, bits: int, count: int) -> list[int]:
 
 def _words(x: int, count: int) -> list[int]:
     return [x >> (32 * i) & 0xFFFFFFFF for i in range(count)]
-

@@ -77,7 +77,7 @@ class Task:
     @property
     def parts(self) -> int:
         """1 for real factors, 2 for complex ones."""
-        return self.a.shape[0]
+        return len(self.a)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -159,7 +159,8 @@ def tasks(problem: Problem) -> Iterator[Task]:
 
 
 def _matrix(planes: Planes, index: tuple[int, ...]) -> Planes:
-    matrix: Planes = planes[(slice(None), slice(None), *_key(planes, index))]
+    at: tuple[Any, ...] = (slice(None), slice(None), *_key(planes, index))
+    matrix: Planes = planes[at]
     return matrix
 
 
@@ -172,7 +173,7 @@ def _key(planes: Planes, index: tuple[int, ...]) -> tuple[int, ...]:
 
 def item_of(task: Task) -> Item:
     """Decide how a task is done, from the sizes of its entries alone."""
-    m, k, n = task.shape
+    k = task.shape[1]
     rows = survey_of(task.owners[0], "rows", task.keys[0], lambda: survey(_lanes(task.a)))
     columns = survey_of(
         task.owners[1], "columns", task.keys[1], lambda: survey(_lanes(_swapped(task.b)))
@@ -187,8 +188,7 @@ def item_of(task: Task) -> Item:
         span, bits = _best_span(task, spans)
         far = spans > span if (spans > span).any() else None
     own = [
-        _own_bits(x, s, bits, task.limbs)
-        for x, s in ((task.a, rows), (_swapped(task.b), columns))
+        _own_bits(x, s, bits, task.limbs) for x, s in ((task.a, rows), (_swapped(task.b), columns))
     ]
     terms = max(1, task.parts * k)
     quantum = sum(own) - bits + terms.bit_length() - 3
@@ -239,9 +239,7 @@ def _tile_spans(task: Task, rows: Survey, columns: Survey) -> npt.NDArray[np.int
     halves = [_lanes(task.a)]
     if task.parts == 2:  # the imaginary part has the other pairs of factors
         halves.append(_lanes(task.a[::-1]))
-    spans = [
-        _native.tile_spans(a, b, rows.exponents, columns.exponents, TILE) for a in halves
-    ]
+    spans = [_native.tile_spans(a, b, rows.exponents, columns.exponents, TILE) for a in halves]
     worst: npt.NDArray[np.int32] = np.max(spans, axis=0)
     return worst
 
@@ -316,12 +314,14 @@ def _combine(targets: list[Planes], products: list[Planes], alpha: Any, beta: An
 
 def _scaled(x: Planes, factor: Any) -> Planes:
     """The planes times a factor of as many limbs; exact for 1, which may be None, and for -1."""
-    if factor is None or abs(factor[0]) == 1 and not factor[1:].any():
-        return -x if factor is not None and factor[0] == -1 else x
-    scaled: Planes = _native.elementwise(
-        "mul", None, x[np.newaxis], factor.reshape(1, -1, 1, 1)
-    )
-    return scaled[0]
+    if factor is None or (factor[0] == 1 and not factor[1:].any()):
+        return x
+    scaled: Planes
+    if factor[0] == -1 and not factor[1:].any():
+        scaled = np.negative(x)
+    else:
+        scaled = _native.elementwise("mul", None, x[np.newaxis], factor.reshape(1, -1, 1, 1))[0]
+    return scaled
 
 
 register(Residues())

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mdla import _native
-from mdla.gemm import int8, lanes
+from mdla.gemm import int8, lanes, workspace
 from mdla.gemm.direct import _grouped, real_operands
 from mdla.gemm.engines import Choice, Scheme, register
 from mdla.gemm.plan import Problem
@@ -237,7 +237,7 @@ def block_shape(m: int, k: int, n: int, count: int) -> tuple[int, int, int]:
 
     An inner step is short enough for sums of one diagonal to fit 62 bits.
     """
-    doubles = max(1, lanes.limit() // 8 // 8 // count)
+    doubles = max(1, workspace.limit() // 8 // 8 // count)
     side = min(1024, math.isqrt(doubles))
     height, width = min(m, side), min(n, side)
     return height, min(k, 2**21 // count, doubles // max(height, width)), width

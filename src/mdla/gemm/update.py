@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mdla.core import convert, planes as _planes
-from mdla.core.array import MDArray, wrap
 from mdla.core.arithmetic import add, multiply
+from mdla.core.array import MDArray, wrap
 from mdla.core.operands import to_array
 from mdla.gemm.plan import decide, read_problem
 
@@ -63,9 +63,9 @@ def update(
     if C.shape != shape:
         raise ValueError(f"A @ B has the shape {shape}, but C, which it is added to, {C.shape}")
     factors = tuple(_factor(x, name) for x, name in ((alpha, "alpha"), (beta, "beta")))
-    if not C.iscomplex and any(x.iscomplex for x in factors) | (max(problem.parts) == 2):
+    if not C.iscomplex and (any(x.iscomplex for x in factors) or max(problem.parts) == 2):
         raise ValueError("the result is complex and C is real; write C.astype(complex) first, say")
-    chosen, runner, choice = decide(problem, scheme, engine)
+    _, runner, choice = decide(problem, scheme, engine)
     fused = getattr(runner, "update", None)
     if (
         fused is not None

@@ -14,6 +14,7 @@
 
 #include "digits.hpp"
 #include "int8_unit.hpp"
+#include "twofold.hpp"
 
 namespace mdla {
 inline namespace MDLA_LEVEL {
@@ -147,11 +148,38 @@ MDLA_INLINE void scale_results(expansion<T, N>& r, T row, T column, bool are_fac
   }
 }
 
+// Lanes v.. of a group, scaled, to their places in rows row, row + 1.
+template <int N, class P>
+MDLA_INLINE void store_results(const expansion<twofold<P>, N>& r, int v, int row, int group,
+                               const double* column_lanes, const reconstruct_job& job) {
+  constexpr int lanes = width_v<P>;
+  constexpr int piece = lanes < 4 ? lanes : 4;
+  MDLA_UNROLL
+  for (int h = 0; h < 2; ++h) {
+    const int first = v + h * lanes, at = row + first / 8;
+    expansion<P, N> x;
+    MDLA_UNROLL
+    for (int i = 0; i < N; ++i) x.limb[i] = h ? r.limb[i].b : r.limb[i].a;
+    scale_results<N>(x, splat<P>(job.row_exponents[at]), io<P>::load(column_lanes + first % 8),
+                     job.are_factors);
+    for (int i = 0; i < N; ++i) {
+      alignas(64) double line[lanes];
+      io<P>::store(line, x.limb[i]);
+      double* to = job.out + (i * panel_lanes + at) * panel_lanes + 4 * group;
+      for (int l = 0; l < lanes; l += piece) {
+        const int lane = (first + l) % 8;
+        std::memcpy(to + 16 * (lane / 4) + lane % 4, line + l, piece * sizeof(double));
+      }
+    }
+  }
+}
+
 // Sums for a group of 16 entries -> its results in rows row, row + 1.
 template <int N, int FixedC>
 MDLA_INLINE void finish_group(const int* sums, int row, int group, const double* column_lanes,
                               const reconstruct_job& job) {
-  using T = simd<double>;
+  using P = simd<double>;
+  using T = twofold<P>;
   constexpr int lanes = width_v<T>;
   const int C = FixedC ? FixedC : job.chunks;
   alignas(64) double chunks[FixedC ? FixedC : most_chunks][16];
@@ -182,29 +210,17 @@ MDLA_INLINE void finish_group(const int* sums, int row, int group, const double*
     const T off = abs(w[0] - kept) - half;
     const mask_t<T> close = !lt(off, splat<T>(-job.tie_width));
     w[0] = kept;
-    const int at = row + v / 8;
     if (any(close)) {
       alignas(64) double offs[lanes];
       io<T>::store(offs, off);
       for (int l = 0; l < lanes; ++l) {
         const int lane = (v + l) % 8;
         if (!(offs[l] < -job.tie_width))
-          job.undecided[at] |= 1u << (16 * (lane / 4) + 4 * group + lane % 4);
+          job.undecided[row + (v + l) / 8] |= 1u << (16 * (lane / 4) + 4 * group + lane % 4);
       }
     }
-    expansion<T, N> r = limbs_of<N, FixedC>(w, C);
-    scale_results<N>(r, splat<T>(job.row_exponents[at]), io<T>::load(column_lanes + v % 8),
-                     job.are_factors);
-    for (int i = 0; i < N; ++i) {
-      alignas(64) double line[lanes];
-      io<T>::store(line, r.limb[i]);
-      double* to = job.out + (i * panel_lanes + at) * panel_lanes + 4 * group;
-      constexpr int piece = lanes < 4 ? lanes : 4;
-      for (int l = 0; l < lanes; l += piece) {
-        const int lane = (v + l) % 8;
-        std::memcpy(to + 16 * (lane / 4) + lane % 4, line + l, piece * sizeof(double));
-      }
-    }
+    const expansion<T, N> r = limbs_of<N, FixedC>(w, C);
+    store_results<N>(r, v, row, group, column_lanes, job);
   }
 }
 
