@@ -163,8 +163,8 @@ MDLA_INLINE void configure_tiles(int sum_rows, int inner) {
 }
 MDLA_INLINE void memory_barrier() { asm volatile("" ::: "memory"); }
 
-#define MDLA_TILE_LOAD(t, p) \
-  asm volatile("tileloadd (%0,%1,1), %%tmm" #t ::"r"(p), "r"((long)64))
+#define MDLA_TILE_LOAD(t, p, stride) \
+  asm volatile("tileloadd (%0,%1,1), %%tmm" #t ::"r"(p), "r"((long)(stride)))
 #define MDLA_TILE_STORE(t, p, stride) \
   asm volatile("tilestored %%tmm" #t ", (%0,%1,1)" ::"r"(p), "r"((long)(stride)) : "memory")
 #define MDLA_TILE_RESTART(t, p, stride) \
@@ -173,8 +173,8 @@ MDLA_INLINE void memory_barrier() { asm volatile("" ::: "memory"); }
     MDLA_TILE_ZERO(t);                  \
   } while (0)
 #define MDLA_TILE_ZERO(t) asm volatile("tilezero %%tmm" #t ::)
-#define MDLA_TILE_DOT(kind, c, a, b) \
-  asm volatile("tdpb" #kind "d %%tmm" #b ", %%tmm" #a ", %%tmm" #c ::)
+#define MDLA_TILE_DOT(kind, c, a, b, ...) \
+  asm volatile("tdpb" #kind "d %%tmm" #b ", %%tmm" #a ", %%tmm" #c ::__VA_ARGS__)
 
 #endif
 
@@ -235,12 +235,11 @@ MDLA_INLINE i32x16 dot_bytes(i32x16 acc, i32x16 u, i32x16 s) {
 // Sums of a group of 16 rows of constants with 64 lanes: sums[256 q + 16 r + lane].
 constexpr int group_sums = 1024;
 
-// sums[q][r][lane] = sum over words w, bytes i of constant[r][4 w + i] byte i of words[q][w][lane],
+// sums[q][r][lane] = sum over words w, bytes i of constant[r][4 w + i] byte i of words[w][q][lane],
 // for 4 sets q of 16 lanes; constants signed, [tiles][16][64], bytes unsigned, or signed.
 //
 // The sums of a group are complete when those of the next have been asked for, or after `finish`:
-// between tile products their user, f(r), runs for rows r = 0, 4, 8, 12 of other work, so that
-// neither waits for the other.
+// while the engine works, f(), their user, works on others, so that neither waits.
 template <bool Signed>
 class constant_products {
  public:
@@ -250,46 +249,41 @@ class constant_products {
   MDLA_INLINE void multiply(int* sums, const signed char* constants, const unsigned* words,
                             int count, const F& f) {
     memory_barrier();
-    MDLA_TILE_ZERO(0);
-    dot_tiles<0>(constants, words, count);
-    if (unstored_) MDLA_TILE_STORE(3, unstored_, 64);
-    f(0);
-    MDLA_TILE_ZERO(1);
-    dot_tiles<1>(constants, words + 16 * most_words, count);
-    MDLA_TILE_STORE(0, sums, 64);
-    f(4);
-    MDLA_TILE_ZERO(2);
-    dot_tiles<2>(constants, words + 32 * most_words, count);
-    MDLA_TILE_STORE(1, sums + 256, 64);
-    f(8);
-    MDLA_TILE_ZERO(3);
-    dot_tiles<3>(constants, words + 48 * most_words, count);
-    MDLA_TILE_STORE(2, sums + 512, 64);
-    f(12);
-    unstored_ = sums + 768;
+    int* last = unstored_ ? unstored_ : sums;
+    for (int w = 0; w < count; w += 16, constants += tile_bytes, words += 16 * 64) {
+      MDLA_TILE_LOAD(4, constants, 64);
+      if (w == 0) MDLA_TILE_RESTART(0, last, 64);
+      MDLA_TILE_LOAD(6, words, 256);
+      dot<0, 6>();
+      if (w == 0) MDLA_TILE_RESTART(1, last + 256, 64);
+      MDLA_TILE_LOAD(7, words + 16, 256);
+      dot<1, 7>();
+      if (w == 0) MDLA_TILE_RESTART(2, last + 512, 64);
+      MDLA_TILE_LOAD(6, words + 32, 256);
+      dot<2, 6>();
+      if (w == 0) MDLA_TILE_RESTART(3, last + 768, 64);
+      MDLA_TILE_LOAD(7, words + 48, 256);
+      dot<3, 7>();
+    }
+    unstored_ = sums;
+    f();
   }
   MDLA_INLINE void finish() {
-    if (unstored_) MDLA_TILE_STORE(3, unstored_, 64);
+    if (!unstored_) return;
+    MDLA_TILE_STORE(0, unstored_, 64);
+    MDLA_TILE_STORE(1, unstored_ + 256, 64);
+    MDLA_TILE_STORE(2, unstored_ + 512, 64);
+    MDLA_TILE_STORE(3, unstored_ + 768, 64);
     unstored_ = nullptr;
   }
 
  private:
-  template <int Q>
-  MDLA_INLINE void dot_tiles(const signed char* constants, const unsigned* words, int count) {
-    for (int w = 0, t = 0; w < count; w += 16, ++t) {
-      MDLA_TILE_LOAD(4, constants + t * tile_bytes);
-      MDLA_TILE_LOAD(6, words + 16 * w);
-      if constexpr (Signed) {
-        if constexpr (Q == 0) MDLA_TILE_DOT(ss, 0, 4, 6);
-        if constexpr (Q == 1) MDLA_TILE_DOT(ss, 1, 4, 6);
-        if constexpr (Q == 2) MDLA_TILE_DOT(ss, 2, 4, 6);
-        if constexpr (Q == 3) MDLA_TILE_DOT(ss, 3, 4, 6);
-      } else {
-        if constexpr (Q == 0) MDLA_TILE_DOT(su, 0, 4, 6);
-        if constexpr (Q == 1) MDLA_TILE_DOT(su, 1, 4, 6);
-        if constexpr (Q == 2) MDLA_TILE_DOT(su, 2, 4, 6);
-        if constexpr (Q == 3) MDLA_TILE_DOT(su, 3, 4, 6);
-      }
+  template <int Sums, int Words>
+  MDLA_INLINE void dot() {
+    if constexpr (Signed) {
+      MDLA_TILE_DOT(ss, %c0, 4, %c1, "i"(Sums), "i"(Words));
+    } else {
+      MDLA_TILE_DOT(su, %c0, 4, %c1, "i"(Sums), "i"(Words));
     }
   }
 
@@ -298,8 +292,8 @@ class constant_products {
   template <class F>
   MDLA_INLINE void multiply(int* sums, const signed char* constants, const unsigned* words,
                             int count, const F& f) {
+    f();
     for (int r = 0; r < 16; ++r) {
-      if (r % 4 == 0) f(r);
       i32x16 s0 = {}, s1 = {}, s2 = {}, s3 = {};
       if (Signed) {  // the words are read as unsigned: 128 too much
         int bias = 0;
@@ -313,11 +307,11 @@ class constant_products {
         int c;
         std::memcpy(&c, constants + (w / 16) * tile_bytes + r * 64 + (w % 16) * 4, 4);
         const i32x16 k = splat16(c);
-        const unsigned* p = words + 16 * w;
+        const unsigned* p = words + 64 * w;
         s0 = dot_bytes(s0, load16(p) ^ flip, k);
-        s1 = dot_bytes(s1, load16(p + 16 * most_words) ^ flip, k);
-        s2 = dot_bytes(s2, load16(p + 32 * most_words) ^ flip, k);
-        s3 = dot_bytes(s3, load16(p + 48 * most_words) ^ flip, k);
+        s1 = dot_bytes(s1, load16(p + 16) ^ flip, k);
+        s2 = dot_bytes(s2, load16(p + 32) ^ flip, k);
+        s3 = dot_bytes(s3, load16(p + 48) ^ flip, k);
       }
       store16(sums + 16 * r, s0);
       store16(sums + 16 * r + 256, s1);

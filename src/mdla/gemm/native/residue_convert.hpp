@@ -79,7 +79,7 @@ MDLA_INLINE void reduce_four(const waiting_sums& w, int row, const convert_job& 
 
 // Groups are multiplied while those two before them are reduced.
 struct convert_scratch {
-  alignas(64) unsigned words[4 * 16 * most_words];
+  alignas(64) unsigned words[64 * most_words];
   alignas(64) int sums[3][group_sums];
   alignas(64) double stage[2 * max_cut_limbs * 64];
   alignas(64) double low[16], high[16];
@@ -98,7 +98,7 @@ MDLA_INLINE signed char* step_target(const convert_job& job, long long strip, lo
 
 MDLA_INLINE void start_conversion(convert_scratch& s, const convert_job& job) {
   for (int q = 0; q < 4; ++q)
-    store16(s.words + 16 * (q * most_words + job.parts * job.words), splat16(1));
+    store16(s.words + 64 * job.parts * job.words + 16 * q, splat16(1));
 #if MDLA_AMX
   const int words = job.parts * job.words + 1;
   configure_tiles(16, words < 16 ? words : 16);
@@ -124,15 +124,14 @@ MDLA_INLINE void convert_64(convert_scratch& s, const double* source, long long 
                             const double* high, signed char* target, const convert_job& job) {
   for (int x = 0; x < job.parts; ++x)
     for (int q = 0; q < 4; ++q)
-      cut_16<N, D>(s.words + 16 * (q * most_words + x * job.words), source + x * part + q * group,
+      cut_16<N, D>(s.words + 64 * x * job.words + 16 * q, source + x * part + q * group,
                    limb, low, high, job);
   for (int g = 0; g < job.groups; ++g) {
     int* sums = s.sums[s.turn];
     const waiting_sums oldest = s.waiting[0];
     s.products.multiply(sums, job.constants + (long long)g * job.tiles * tile_bytes, s.words,
-                        job.parts * job.words + 1, [&](int row) {
-                          if (oldest.sums) reduce_four<Columns>(oldest, row, job);
-                        });
+                        job.parts * job.words + 1,
+                        [&] { reduce_waiting<Columns>(oldest, job); });
     s.waiting[0] = s.waiting[1];
     s.waiting[1] = {sums, g, target};
     s.turn = s.turn == 2 ? 0 : s.turn + 1;

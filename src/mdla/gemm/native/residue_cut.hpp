@@ -36,7 +36,7 @@ MDLA_INLINE void store_u64(u64* p, I d) {
   std::memcpy(p, &d, sizeof d);
 }
 
-// 16 entries: limb i of entry l at source[i limb + l]; words[w][l] for w < W.
+// 16 entries: limb i of entry l at source[i limb + l]; words[64 w + l] for w < W.
 template <int FixedN, int FixedD>
 MDLA_INLINE void cut_16(unsigned* words, const double* source, long long limb, const double* low,
                         const double* high, const convert_job& job) {
@@ -103,15 +103,15 @@ MDLA_INLINE void cut_16(unsigned* words, const double* source, long long limb, c
     const __m512i even =
         _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     const __m512i odd = _mm512_or_si512(even, _mm512_set1_epi32(1));
-    _mm512_store_si512(words + 16 * w, _mm512_permutex2var_epi32(x[0], even, x[1]));
+    _mm512_store_si512(words + 64 * w, _mm512_permutex2var_epi32(x[0], even, x[1]));
     if (w + 1 < W)
-      _mm512_store_si512(words + 16 * (w + 1), _mm512_permutex2var_epi32(x[0], odd, x[1]));
+      _mm512_store_si512(words + 64 * (w + 1), _mm512_permutex2var_epi32(x[0], odd, x[1]));
 #else
     for (int l = 0; l < 16; ++l) {
       u64 x = fields[f][l] >> s | fields[f + 1][l] << (52 - s);
       if (s > 40) x |= fields[f + 2][l] << (104 - s);
-      words[16 * w + l] = (unsigned)x;
-      if (w + 1 < W) words[16 * (w + 1) + l] = (unsigned)(x >> 32);
+      words[64 * w + l] = (unsigned)x;
+      if (w + 1 < W) words[64 * (w + 1) + l] = (unsigned)(x >> 32);
     }
 #endif
   }

@@ -79,14 +79,14 @@ MDLA_INLINE void tile_product(const signed char* a, const signed char* b, int st
   int q = 0;
   for (int s = 0; s < steps; ++s) {
     if (s == 0) MDLA_TILE_RESTART(0, stored, 128);
-    MDLA_TILE_LOAD(4, a);
-    MDLA_TILE_LOAD(6, b);
+    MDLA_TILE_LOAD(4, a, 64);
+    MDLA_TILE_LOAD(6, b, 64);
     MDLA_TILE_DOT(ss, 0, 4, 6);
     if (s == 0) MDLA_TILE_RESTART(1, stored + 16, 128);
-    MDLA_TILE_LOAD(7, b + tile_bytes);
+    MDLA_TILE_LOAD(7, b + tile_bytes, 64);
     MDLA_TILE_DOT(ss, 1, 4, 7);
     if (s == 0) MDLA_TILE_RESTART(2, stored + 16 * panel_lanes, 128);
-    MDLA_TILE_LOAD(5, a + tile_bytes);
+    MDLA_TILE_LOAD(5, a + tile_bytes, 64);
     MDLA_TILE_DOT(ss, 2, 5, 6);
     if (s == 0) MDLA_TILE_RESTART(3, stored + 16 * panel_lanes + 16, 128);
     MDLA_TILE_DOT(ss, 3, 5, 7);

@@ -12,6 +12,8 @@
 // conversions, 6 C operations for Q and carries, 3 for each pair of a chunk and a limb or more.
 #pragma once
 
+#include <type_traits>
+
 #include "digits.hpp"
 #include "int8_unit.hpp"
 #include "twofold.hpp"
@@ -32,14 +34,14 @@ MDLA_INLINE void interleave_bytes(unsigned* words, const signed char* p, long lo
   const __m512i a = _mm512_unpacklo_epi8(x[0], x[1]), b = _mm512_unpackhi_epi8(x[0], x[1]);
   const __m512i c = _mm512_unpacklo_epi8(x[2], x[3]), d = _mm512_unpackhi_epi8(x[2], x[3]);
   _mm512_store_si512(words, _mm512_unpacklo_epi16(a, c));
-  _mm512_store_si512(words + 16 * most_words, _mm512_unpackhi_epi16(a, c));
-  _mm512_store_si512(words + 32 * most_words, _mm512_unpacklo_epi16(b, d));
-  _mm512_store_si512(words + 48 * most_words, _mm512_unpackhi_epi16(b, d));
+  _mm512_store_si512(words + 16, _mm512_unpackhi_epi16(a, c));
+  _mm512_store_si512(words + 32, _mm512_unpacklo_epi16(b, d));
+  _mm512_store_si512(words + 48, _mm512_unpackhi_epi16(b, d));
 #else
   for (int e = 0; e < 64; ++e) {
     unsigned w = 0;
     for (int i = 0; i < present; ++i) w |= (unsigned)(p[i * plane + e] & 255) << (8 * i);
-    words[(e / 4 % 4) * 16 * most_words + e / 16 * 4 + e % 4] = w;
+    words[e / 4 % 4 * 16 + e / 16 * 4 + e % 4] = w;
   }
 #endif
 }
@@ -69,9 +71,9 @@ MDLA_INLINE void interleave_pairs(unsigned* words, const short* p, long long pla
   const __m512i even = _mm512_setr_epi64(0, 1, 4, 5, 8, 9, 12, 13);
   const __m512i odd = _mm512_setr_epi64(2, 3, 6, 7, 10, 11, 14, 15);
   _mm512_store_si512(words, _mm512_permutex2var_epi64(a, even, c));
-  _mm512_store_si512(words + 16 * most_words, _mm512_permutex2var_epi64(b, even, d));
-  _mm512_store_si512(words + 32 * most_words, _mm512_permutex2var_epi64(a, odd, c));
-  _mm512_store_si512(words + 48 * most_words, _mm512_permutex2var_epi64(b, odd, d));
+  _mm512_store_si512(words + 16, _mm512_permutex2var_epi64(b, even, d));
+  _mm512_store_si512(words + 32, _mm512_permutex2var_epi64(a, odd, c));
+  _mm512_store_si512(words + 48, _mm512_permutex2var_epi64(b, odd, d));
 #else
   for (int e = 0; e < 64; ++e) {
     unsigned w = 0;
@@ -79,7 +81,7 @@ MDLA_INLINE void interleave_pairs(unsigned* words, const short* p, long long pla
       const int r = p[i * plane + e];
       w |= (unsigned)((r & 255) | ((r + 128) & 0xff00)) << (16 * i);
     }
-    words[(e / 4 % 4) * 16 * most_words + e / 16 * 4 + e % 4] = w;
+    words[e / 4 % 4 * 16 + e / 16 * 4 + e % 4] = w;
   }
 #endif
 }
@@ -127,6 +129,17 @@ MDLA_INLINE expansion<T, N> limbs_of(const T* w, int chunks) {
   return settle<N>(x);
 }
 
+// As many lanes as registers hold: the chain of carries is long.
+template <int N>
+struct finished {
+#if MDLA_WIDE
+  using wide = twofold<twofold<simd<double>>>;
+  using type = std::conditional_t<N <= 4, wide, twofold<simd<double>>>;
+#else
+  using type = twofold<simd<double>>;
+#endif
+};
+
 template <class T>
 MDLA_INLINE T rounded(T x, T round) {
   return (x + round) - round;
@@ -148,48 +161,25 @@ MDLA_INLINE void scale_results(expansion<T, N>& r, T row, T column, bool are_fac
   }
 }
 
-// Lanes v.. of a group, scaled, to their places in rows row, row + 1.
-template <int N, class P>
-MDLA_INLINE void store_results(const expansion<twofold<P>, N>& r, int v, int row, int group,
-                               const double* column_lanes, const reconstruct_job& job) {
-  constexpr int lanes = width_v<P>;
-  constexpr int piece = lanes < 4 ? lanes : 4;
-  MDLA_UNROLL
-  for (int h = 0; h < 2; ++h) {
-    const int first = v + h * lanes, at = row + first / 8;
-    expansion<P, N> x;
-    MDLA_UNROLL
-    for (int i = 0; i < N; ++i) x.limb[i] = h ? r.limb[i].b : r.limb[i].a;
-    scale_results<N>(x, splat<P>(job.row_exponents[at]), io<P>::load(column_lanes + first % 8),
-                     job.are_factors);
-    for (int i = 0; i < N; ++i) {
-      alignas(64) double line[lanes];
-      io<P>::store(line, x.limb[i]);
-      double* to = job.out + (i * panel_lanes + at) * panel_lanes + 4 * group;
-      for (int l = 0; l < lanes; l += piece) {
-        const int lane = (first + l) % 8;
-        std::memcpy(to + 16 * (lane / 4) + lane % 4, line + l, piece * sizeof(double));
-      }
-    }
-  }
-}
-
-// Sums for a group of 16 entries -> its results in rows row, row + 1.
+// Sums for two groups of 16 entries -> their results in rows row, row + 1.
 template <int N, int FixedC>
-MDLA_INLINE void finish_group(const int* sums, int row, int group, const double* column_lanes,
-                              const reconstruct_job& job) {
+MDLA_INLINE void finish_groups(const int* sums, int row, int group, const double* column_lanes,
+                               const reconstruct_job& job) {
   using P = simd<double>;
-  using T = twofold<P>;
+  using T = typename finished<N>::type;
   constexpr int lanes = width_v<T>;
   const int C = FixedC ? FixedC : job.chunks;
-  alignas(64) double chunks[FixedC ? FixedC : most_chunks][16];
+  alignas(64) double chunks[FixedC ? FixedC : most_chunks][32];
   MDLA_UNROLL
-  for (int c = 0; c < C; ++c)
-    store_chunk(chunks[c], sums + (c / 4) * group_sums + 256 * group + 64 * (c % 4));
+  for (int c = 0; c < C; ++c) {
+    const int* of_chunk = sums + (c / 4) * group_sums + 256 * group + 64 * (c % 4);
+    store_chunk(chunks[c], of_chunk);
+    store_chunk(chunks[c] + 16, of_chunk + 256);
+  }
   const T round = splat<T>(0x1.8p52), high_round = splat<T>(0x1.8p84), down = splat<T>(0x1p-32);
   const T quantum_round = splat<T>(as_real((u64)(1023 + 52 + job.quantum) << 52 | 1ULL << 51));
   const T half = splat<T>(as_real((u64)(1023 + job.quantum - 1) << 52));
-  for (int v = 0; v < 16; v += lanes) {
+  for (int v = 0; v < 32; v += lanes) {
     T w[FixedC ? FixedC : most_chunks];
     MDLA_UNROLL
     for (int c = 0; c < C; ++c) w[c] = io<T>::load(chunks[c] + v);
@@ -210,67 +200,85 @@ MDLA_INLINE void finish_group(const int* sums, int row, int group, const double*
     const T off = abs(w[0] - kept) - half;
     const mask_t<T> close = !lt(off, splat<T>(-job.tie_width));
     w[0] = kept;
+    // Lane l is entry `column` of row `at`.
+    const auto at = [&](int l) { return row + (v + l) % 16 / 8; };
+    const auto column = [&](int l) {
+      return 16 * ((v + l) % 8 / 4) + 4 * (group + (v + l) / 16) + (v + l) % 4;
+    };
     if (any(close)) {
       alignas(64) double offs[lanes];
       io<T>::store(offs, off);
-      for (int l = 0; l < lanes; ++l) {
-        const int lane = (v + l) % 8;
-        if (!(offs[l] < -job.tie_width))
-          job.undecided[row + (v + l) / 8] |= 1u << (16 * (lane / 4) + 4 * group + lane % 4);
-      }
+      for (int l = 0; l < lanes; ++l)
+        if (!(offs[l] < -job.tie_width)) job.undecided[at(l)] |= 1u << column(l);
     }
     const expansion<T, N> r = limbs_of<N, FixedC>(w, C);
-    store_results<N>(r, v, row, group, column_lanes, job);
+    MDLA_UNROLL
+    for (int l = 0; l < lanes; l += width_v<P>) {
+      expansion<P, N> x;
+      MDLA_UNROLL
+      for (int i = 0; i < N; ++i) x.limb[i] = part<P>(r.limb[i], l / width_v<P>);
+      scale_results<N>(x, splat<P>(job.row_exponents[at(l)]),
+                       io<P>::load(column_lanes + (v + l) / 16 * 8 + (v + l) % 8),
+                       job.are_factors);
+      double* to = job.out + at(l) * panel_lanes;
+      for (int i = 0; i < N; ++i, to += panel_lanes * panel_lanes) {
+        alignas(64) double line[width_v<P>];
+        io<P>::store(line, x.limb[i]);
+        constexpr int piece = width_v<P> < 4 ? width_v<P> : 4;
+        for (int y = 0; y < width_v<P>; y += piece)
+          std::memcpy(to + column(l + y), line + y, piece * sizeof(double));
+      }
+    }
   }
 }
 
-// While one pair of rows is multiplied by the weights, the pair before it is finished.
+// The residues of a pair of rows as words.
+MDLA_INLINE void gather_words(unsigned* words, int row, const reconstruct_job& job) {
+  const int byte_quads = (job.byte_planes + 3) / 4;
+  for (int x = 0; x < job.byte_planes; x += 4)
+    interleave_bytes(words + 16 * x, job.bytes + x * job.byte_plane + 32 * row, job.byte_plane,
+                     job.byte_planes - x);
+  for (int x = 0; x < job.pair_planes; x += 2)
+    interleave_pairs(words + 64 * byte_quads + 32 * x, job.pairs + x * job.pair_plane + 32 * row,
+                     job.pair_plane, job.pair_planes - x);
+}
+
+// While one pair of rows is multiplied by the weights, the words of the next are gathered and the
+// pair two before is finished, so that nothing is read that is still on its way to memory.
 template <int N, int C>
 void reconstruct_of(const reconstruct_job& job) {
   struct {
-    alignas(64) unsigned words[4 * 16 * most_words];
-    alignas(64) int sums[2][most_chunks / 4 * group_sums];
-    alignas(64) double columns[4][8];
+    alignas(64) unsigned words[2][64 * most_words];
+    alignas(64) int sums[3][most_chunks / 4 * group_sums];
+    alignas(64) double columns[2][16];
   } s;
 #if MDLA_AMX
   configure_tiles(16, job.quads < 16 ? job.quads : 16);
 #endif
   for (int g = 0; g < 4; ++g)
     for (int l = 0; l < 8; ++l)
-      s.columns[g][l] = job.column_exponents[16 * (l / 4) + 4 * g + l % 4];
-  const int byte_quads = (job.byte_planes + 3) / 4;
+      s.columns[g / 2][g % 2 * 8 + l] = job.column_exponents[16 * (l / 4) + 4 * g + l % 4];
   const int groups = ((C ? C : job.chunks) + 3) / 4;
   constant_products<true> products;
-  int finished = 4;  // groups of the pair of rows before
-  for (int row = 0; row < panel_lanes; row += 2) {
-    for (int x = 0; x < job.byte_planes; x += 4)
-      interleave_bytes(s.words + 4 * x, job.bytes + x * job.byte_plane + 32 * row, job.byte_plane,
-                       job.byte_planes - x);
-    for (int x = 0; x < job.pair_planes; x += 2)
-      interleave_pairs(s.words + 16 * byte_quads + 8 * x,
-                       job.pairs + x * job.pair_plane + 32 * row, job.pair_plane,
-                       job.pair_planes - x);
-    const int turn = row / 2 % 2;
-    for (int t = 0; t < groups; ++t) {
-      products.multiply(s.sums[turn] + t * group_sums,
-                        job.weights + (long long)t * job.tiles * tile_bytes, s.words, job.quads,
-                        [&](int r) {
-                          // 4 groups of entries over 4 calls for each group of weights; the last
-                          // sums of the rows before are there after the first product.
-                          if (finished < 4 && t * 4 + r / 4 >= finished * groups) {
-                            finish_group<N, C>(s.sums[turn ^ 1], row - 2, finished,
-                                               s.columns[finished], job);
-                            ++finished;
-                          }
+  gather_words(s.words[0], 0, job);
+  for (int row = 0; row < panel_lanes + 4; row += 2) {
+    const int* waiting = s.sums[(row / 2 + 1) % 3];
+    int finished = row < 4 ? 2 : 0;  // halves of its entries
+    const auto finish = [&](int end) {
+      for (; finished < end; ++finished)
+        finish_groups<N, C>(waiting, row - 4, 2 * finished, s.columns[finished], job);
+    };
+    for (int t = 0; t < groups && row < panel_lanes; ++t)
+      products.multiply(s.sums[row / 2 % 3] + t * group_sums,
+                        job.weights + (long long)t * job.tiles * tile_bytes,
+                        s.words[row / 2 % 2], job.quads, [&] {
+                          if (t == 0 && row + 2 < panel_lanes)
+                            gather_words(s.words[row / 2 % 2 ^ 1], row + 2, job);
+                          finish(2 * (t + 1) / groups);
                         });
-    }
-    for (; finished < 4; ++finished)
-      finish_group<N, C>(s.sums[turn ^ 1], row - 2, finished, s.columns[finished], job);
-    finished = 0;
+    if (row >= panel_lanes) products.finish();
+    finish(2);
   }
-  products.finish();
-  for (int g = 0; g < 4; ++g)
-    finish_group<N, C>(s.sums[1], panel_lanes - 2, g, s.columns[g], job);
 }
 
 template <int N>

@@ -100,5 +100,16 @@ struct io<twofold<V>> {
   }
 };
 
+// Pack i of those side by side.
+template <class P>
+MDLA_INLINE P part(P x, int) {
+  return x;
+}
+template <class P, class V>
+MDLA_INLINE P part(const twofold<V>& x, int i) {
+  constexpr int half = width_v<V> / width_v<P>;
+  return i < half ? part<P>(x.a, i) : part<P>(x.b, i - half);
+}
+
 }  // namespace MDLA_LEVEL
 }  // namespace mdla
