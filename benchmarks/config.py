@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import numpy as np
 
@@ -34,10 +34,24 @@ def to_xprec(a: mdla.MDArray) -> np.ndarray:
 
 @contextmanager
 def threads(n: int) -> Iterator[None]:
-    """Run with n threads, then restore the former number."""
+    """Run with n threads, then restore the former number.
+
+    NumPy's BLAS has as many where threadpoolctl is installed.
+    """
     before = mdla.get_num_threads()
     mdla.set_num_threads(n)
     try:
-        yield
+        with blas_threads(n):
+            yield
     finally:
         mdla.set_num_threads(before)
+
+
+def blas_threads(n: int) -> AbstractContextManager[object]:
+    """Let NumPy's BLAS use n threads."""
+    try:
+        import threadpoolctl
+    except ImportError:
+        return nullcontext()
+    limits: AbstractContextManager[object] = threadpoolctl.threadpool_limits(n, user_api="blas")
+    return limits

@@ -15,6 +15,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import report_gemm
+
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "benchmarks"
 PRECISIONS = ["ds", "d", "dd", "td", "qd", "pd", "od", "da", "hd"]
@@ -129,6 +131,7 @@ def plot(rows: list[Row], path: Path) -> None:
 TITLES = {
     "bench_elementwise": "Elementwise operations, sums, matrix times vector",
     "bench_direct": "Direct matrix product",
+    "bench_gemm": "Products on matrix engines",
     "bench_linalg": "Factorisations and solvers",
 }
 
@@ -158,8 +161,12 @@ def write(data: dict[str, Any]) -> None:
             continue
         name = file.removeprefix("bench_")
         index.append(name)
-        plot(mine, TARGET / f"{name}.png")
-        text = [f"# {title}", "", f"![rates over the precisions]({name}.png)", "", *table(mine), ""]
+        if file == "bench_gemm":
+            text = report_gemm.page(mine, TARGET)
+        else:
+            plot(mine, TARGET / f"{name}.png")
+            text = [f"# {title}", "", f"![rates over the precisions]({name}.png)", ""]
+            text += [*table(mine), ""]
         (TARGET / f"{name}.md").write_text("\n".join(text), encoding="utf-8")
     index += ["```", ""]
     notes = TARGET / "notes.md"

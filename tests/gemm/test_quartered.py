@@ -268,9 +268,9 @@ def test_variants_and_blocks_have_the_same_bits(rng, prec, case, monkeypatch):
 
 def test_bad_memory_limits(monkeypatch):
     a = mdla.eye(2, prec="dd")
-    for text in ("-1", "0", "1G"):
+    for text in ("-1", "much", "1X"):
         monkeypatch.setenv("MDLA_GEMM_MEMORY", text)
-        with pytest.raises(ValueError, match="number of bytes such as 1073741824"):
+        with pytest.raises(ValueError, match="is no amount of memory"):
             mdla.matmul(a, a, scheme="quartered")
 
 

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from mdla import _native
 from mdla.core import planes as _planes
 from mdla.core.precision import from_layout
+from mdla.gemm.costs import direct_seconds
 from mdla.gemm.engines import Choice, Scheme, register
 from mdla.gemm.plan import Problem
 
@@ -58,23 +59,15 @@ class Direct(Scheme):
 
     def choose(self, problem: Problem) -> Choice:
         """The kernel: see the thresholds above."""
-        limbs = problem.working.limbs
-        m, k, n = problem.shape
-        parts = math.prod(problem.parts)
-        size = m * k * n * parts
-        terms = 2 * k if parts == 4 else k
+        limbs, parts = problem.working.limbs, math.prod(problem.parts)
+        fixed = _by_shape(problem)
+        if fixed is not None:
+            return fixed
         floating = _any_exponents(problem)
-        vectors = (m == 1) + (n == 1)
-        if limbs > 1 and (vectors == 2 or (vectors == 1 and limbs <= _DOT_LIMBS)):
-            return Choice("dot")
-        if size <= _SMALL[limbs] or (vectors and limbs <= _FLOATING_LIMBS) or 0 in problem.batch:
-            return floating
         a, b = real_operands(problem)
-        # Beyond dd, exact cancellation in A^H A needs the integer kernel.
-        tried = limbs > 1 and (limbs == 2 or parts < 4)
         mixed = [False] * a.shape[1]
-        if tried and terms >= _MIXED_TERMS and size >= _MIXED_SIZE:
-            mixed = _native.mixed_suffices(a, b, k)
+        if _tries_mixed(problem):
+            mixed = _native.mixed_suffices(a, b, problem.shape[1])
             if all(mixed):
                 return Choice("mixed", limbs)
         choices = []
@@ -90,6 +83,35 @@ class Direct(Scheme):
                 choices.append(floating)
         return _grouped(choices)._replace(span=max(spans))
 
+    def typical(self, problem: Problem) -> Choice:
+        """The kernel for entries of about one size."""
+        limbs = problem.working.limbs
+        integers = ("mixed", limbs) if _tries_mixed(problem) else ("integer", limbs + 1)
+        return _by_shape(problem) or Choice(*integers)
+
+
+def _by_shape(problem: Problem) -> Choice | None:
+    """The kernel where the entries do not matter, else None."""
+    limbs = problem.working.limbs
+    m, k, n = problem.shape
+    size = m * k * n * math.prod(problem.parts)
+    vectors = (m == 1) + (n == 1)
+    if limbs > 1 and (vectors == 2 or (vectors == 1 and limbs <= _DOT_LIMBS)):
+        return Choice("dot")
+    if size <= _SMALL[limbs] or (vectors and limbs <= _FLOATING_LIMBS) or 0 in problem.batch:
+        return _any_exponents(problem)
+    return None
+
+
+def _tries_mixed(problem: Problem) -> bool:
+    """Whether sums are long enough for the mixed kernel if the entries allow it."""
+    limbs, parts = problem.working.limbs, math.prod(problem.parts)
+    m, k, n = problem.shape
+    terms = 2 * k if parts == 4 else k
+    # Beyond dd, exact cancellation in A^H A needs the integer kernel.
+    tried = limbs > 1 and (limbs == 2 or parts < 4)
+    return tried and terms >= _MIXED_TERMS and m * k * n * parts >= _MIXED_SIZE
+
 
 def _grouped(choices: list[Choice]) -> Choice:
     """One choice for a batch of which each matrix has its own."""
@@ -102,10 +124,6 @@ def _grouped(choices: list[Choice]) -> Choice:
     return largest._replace(groups=tuple((c, tuple(at)) for c, at in places.items()))
 
 
-# Vector instructions a second and numbers in a vector, by instruction set.
-_RATES = {"v4": (5.5e9, 8), "v3": (4.5e9, 4), "v2": (2.5e9, 1), "portable": (2.5e9, 1)}
-
-
 class Simd:
     """The CPU's vector units; the instruction set is chosen when the package is loaded."""
 
@@ -116,19 +134,12 @@ class Simd:
         return True
 
     def predict(self, problem: Problem, choice: Choice) -> float:
-        """Seconds on one thread."""
-        level = _native.level()
-        rate, lanes = _RATES[level]
-        limbs = problem.working.limbs
-        if choice.kernel == "integer":
-            # Without an instruction for halves of 52-bit products, each pair takes five.
-            step = choice.digits**2 * (1.0 if level == "v4" else 2.5)
-        elif choice.kernel == "mixed":
-            step = limbs * (limbs - 1) * (1.0 if level == "v4" else 2.5) + limbs
-        else:
-            step = max(1.0, 1.75 * limbs**2 * (limbs + 1) + 2 * limbs - 7)
-        entries = sum(x.size for x in problem.own) + 4 * math.prod(problem.shape[::2])
-        return 4e-6 + (problem.multiply_adds * step + entries * (limbs + 8)) / (rate * lanes)
+        """Seconds with the threads in use; see `mdla.gemm.costs`."""
+        return sum(self.stages(problem, choice).values())
+
+    def stages(self, problem: Problem, choice: Choice) -> dict[str, float]:
+        """The same by name."""
+        return direct_seconds(problem, choice)
 
     def run(self, problem: Problem, choice: Choice) -> Planes:
         """Multiply."""

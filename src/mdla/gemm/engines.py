@@ -35,10 +35,15 @@ class Choice(NamedTuple):
     products: int = 0
     moduli: tuple[int, ...] = ()
     groups: tuple[tuple[Choice, tuple[int, ...]], ...] = ()
+    far: float = 0.0
 
 
 class Engine(Protocol):
-    """What carries out a scheme."""
+    """What carries out a scheme.
+
+    It may also have ``stages(problem, choice)``, the stages of `predict` by name, and
+    ``workspace(problem)``, the bytes that it borrows.
+    """
 
     @property
     def name(self) -> str:
@@ -48,7 +53,7 @@ class Engine(Protocol):
         """Whether this machine has it."""
 
     def predict(self, problem: Problem, choice: Choice) -> float:
-        """Seconds on one thread, by a model of this machine."""
+        """Seconds with the threads in use, by a model of this machine."""
 
     def run(self, problem: Problem, choice: Choice) -> Planes:
         """Planes ``(c, N, *batch, m, n)`` of the product in the working format."""
@@ -70,18 +75,31 @@ class Scheme:
         """Decide from shape, precision and exponents, not from the machine."""
         raise NotImplementedError
 
+    def typical(self, problem: Problem) -> Choice | None:
+        """What `choose` says of entries of about one size, by shape and precision alone.
+
+        None for a scheme that is only used when it is asked for.
+        """
+        return None
+
     def engine(self, name: str = "auto") -> Engine:
         """The best available engine, or the one of that name.
 
         Raises:
-            ValueError: There is no such engine, or not on this machine.
+            ValueError: The scheme does not take such an engine, or this machine has none.
         """
         usable = [e for e in self.engines if e.available()]
         for e in usable:
             if name in ("auto", e.name):
                 return e
+        known = any(name == e.name for e in self.engines)
+        reason = (
+            f"this machine has no engine {name!r}"
+            if known
+            else f"scheme {self.name!r} does not take engine {name!r}"
+        )
         names = ", ".join(["'auto'", *(repr(e.name) for e in usable)])
-        raise ValueError(f"scheme {self.name!r} has no engine {name!r} here; write one of {names}")
+        raise ValueError(f"{reason}; write one of {names}")
 
 
 _SCHEMES: dict[str, Scheme] = {}

@@ -10,18 +10,21 @@ themselves in `mdla.gemm.engines`; nothing else changes.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from mdla import _native
 from mdla.core import planes as _planes
 from mdla.core.array import MDArray
 from mdla.core.operands import Operand, in_format, meet
 from mdla.core.precision import PRECISIONS, Precision, precision
-from mdla.gemm import engines
+from mdla.gemm import engines, machine
 from mdla.gemm.prepared import Prepared
+from mdla.gemm.tuning import fastest
 
 __all__ = ["Plan", "Problem", "conjugate", "decide", "plan", "read_problem"]
 
@@ -40,11 +43,18 @@ class Plan:
         digits: Digits of 52 bits that the integer and the mixed kernel cut each entry into, else 0.
         span: Bits by which the largest product that enters a result lies below the scales of its
             row and column, at most; None where it was not needed.
+        bits: Bits of the integers that entries of A and of B become, for ``"crt"``, else None.
+        moduli: The moduli of ``"crt"``: those of a byte first, then those of pairs of bytes.
+        products: Int8 matrix products for one product by ``"crt"``, else 0.
         prec: The precision in which the product is formed.
         batch: The leading axes of the result.
         shape: ``(m, k, n)``: the product of an m x k and a k x n matrix.
         multiply_adds: Real multiplications with addition.
-        seconds: Predicted time on one thread of this machine.
+        workspace: Bytes of memory for residues, None for other schemes.
+        stages: Predicted seconds of each stage, by name.
+        threads: The number of threads that they are predicted for.
+        measured: Whether the prediction has the constants of this machine, which
+            ``tune="machine"`` measures, or those of its instruction set.
         choice: All that the engine is told; for a batch whose matrices differ it says what
             is done with which, and the attributes above are those of the largest group.
     """
@@ -54,23 +64,57 @@ class Plan:
     kernel: str
     digits: int
     span: int | None
+    bits: tuple[int, int] | None
+    moduli: tuple[int, ...]
+    products: int
     prec: str
     batch: tuple[int, ...]
     shape: tuple[int, int, int]
     multiply_adds: int
-    seconds: float
+    workspace: int | None
+    stages: Mapping[str, float]
+    threads: int
+    measured: bool
     choice: engines.Choice = field(repr=False)
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time."""
+        return sum(self.stages.values())
 
     def __str__(self) -> str:
         m, k, n = self.shape
         times = "".join(f"{b} x " for b in self.batch)
         kernel = f"{self.kernel}, {self.digits} digits" if self.digits else self.kernel
-        span = "" if self.span is None else f", span {self.span} bits"
-        return (
-            f"{self.prec} product {times}({m} x {k}) ({k} x {n}): scheme {self.scheme} ({kernel}"
-            f"{span}) on engine {self.engine}, {self.multiply_adds:.3g} multiply-adds, about "
-            f"{self.seconds:.2g} s on one thread"
+        span = "" if self.span is None else f", exponent span {self.span} bits"
+        lines = [
+            f"{self.prec} product {times}({m} x {k}) ({k} x {n}), {self.multiply_adds:.3g} "
+            "multiply-adds",
+            f"scheme {self.scheme} ({kernel}{span}) on engine {self.engine}",
+        ]
+        if self.bits is not None:
+            byte = sum(x <= 255 for x in self.moduli)
+            lines.append(
+                f"integers of {self.bits[0]} and {self.bits[1]} bits, {byte} byte and "
+                f"{len(self.moduli) - byte} pair moduli, {self.products} int8 products"
+            )
+        if self.workspace is not None:
+            lines.append(f"workspace {self.workspace / 2**20:.3g} MiB")
+        parts = ", ".join(f"{name} {_time_text(t)}" for name, t in self.stages.items() if t > 0)
+        source = "measured here" if self.measured else "of the processor's family"
+        lines.append(
+            f"about {_time_text(self.seconds)} with {self.threads} thread"
+            f"{'' if self.threads == 1 else 's'}{f': {parts}' if len(self.stages) > 1 else ''} "
+            f"(constants {source})"
         )
+        return "\n".join(lines)
+
+
+def _time_text(seconds: float) -> str:
+    for factor, unit in ((1, "s"), (1e3, "ms")):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} us"
 
 
 @dataclass(slots=True)
@@ -205,79 +249,143 @@ def _own_planes(op: Operand, working: Precision) -> Planes:
     return planes
 
 
+# What "auto" chooses from; other schemes have to be asked for.
+_AUTOMATIC = ("direct", "crt")
+
+
 def decide(
-    problem: Problem, scheme: str = "auto", engine: str = "auto"
+    problem: Problem, scheme: str = "auto", engine: str = "auto", tune: str = "fixed"
 ) -> tuple[engines.Scheme, engines.Engine, engines.Choice]:
-    """Choose scheme, engine and what they do.
+    """Choose scheme, engine and what they do; see `plan`.
 
     Raises:
-        ValueError: There is no such scheme or engine.
+        ValueError: There is no such scheme, engine or way to tune.
     """
-    if scheme == "auto":
-        scheme = "crt" if prefers_residues(problem) else "direct"
-    chosen = engines.scheme(scheme)
-    return chosen, chosen.engine(engine), chosen.choose(problem)
+    if tune == "fixed":
+        if scheme == "auto":
+            scheme = _AUTOMATIC[prefers_residues(problem)]
+            if engine != "auto":
+                takers = _takers(engine)
+                scheme = scheme if scheme in takers else takers[0]
+        chosen = engines.scheme(scheme)
+        return chosen, chosen.engine(engine), chosen.choose(problem)
+    if tune != "machine":
+        raise ValueError(f"unknown tune {tune!r}; write 'fixed' or 'machine'")
+    if scheme != "auto":
+        engines.scheme(scheme).engine(engine)  # raises where there is none
+        return fastest(problem, (scheme,), engine)
+    return fastest(problem, _AUTOMATIC if engine == "auto" else _takers(engine), engine)
 
 
-# Products of at least this many multiply-adds for each part, by limbs, and with no side shorter
-# than that go to residues: found by timing on a machine with AMX, fixed so that bits depend on no
-# machine.
-_RESIDUE_SIZE = {
-    1: 400**3,
-    2: 160**3,
-    3: 140**3,
-    4: 128**3,
-    5: 120**3,
-    8: 110**3,
-    10: 100**3,
-    16: 96**3,
+def _takers(engine: str) -> tuple[str, ...]:
+    """The schemes that take an engine, of those that are chosen automatically if any is."""
+    every = {name: engines.scheme(name).engines for name in engines.schemes()}
+    takers = tuple(name for name, some in every.items() if engine in (e.name for e in some))
+    if any(e.available() for name in takers for e in every[name] if e.name == engine):
+        return tuple(name for name in _AUTOMATIC if name in takers) or takers
+    ordered = (e for name in (*_AUTOMATIC, *every) for e in every.get(name, ()))
+    names = dict.fromkeys(repr(e.name) for e in ordered if e.available())
+    reason = "this machine has no engine" if takers else "there is no engine"
+    raise ValueError(f"{reason} {engine!r}; write one of {', '.join([repr('auto'), *names])}")
+
+
+# Residues are for products in which no side is shorter than the second number and the multiply-adds
+# of one pair of parts are at least the cube of the first, by limbs and by whether both factors are
+# complex. Found by `python benchmarks/bench_gemm.py crossover` on one thread of a machine with AMX,
+# and fixed, so that bits depend on no machine.
+_THRESHOLDS = {
+    1: (640, 384),
+    2: (256, 56),
+    3: (152, 48),
+    4: (144, 56),
+    5: (144, 80),
+    8: (112, 56),
+    10: (104, 48),
+    16: (88, 40),
 }
-_RESIDUE_SIDE = 32
+_COMPLEX_THRESHOLDS = {
+    1: (368, 160),
+    2: (112, 40),
+    3: (96, 32),
+    4: (96, 32),
+    5: (96, 48),
+    8: (80, 32),
+    10: (88, 32),
+    16: (56, 32),
+}
 
 
 def prefers_residues(problem: Problem) -> bool:
     """Whether ``scheme="auto"`` takes residues, by shape and precision alone."""
+    table = _COMPLEX_THRESHOLDS if problem.parts == (2, 2) else _THRESHOLDS
+    order, side = table[problem.working.limbs]
     shape = problem.shape
-    return (
-        min(shape) >= _RESIDUE_SIDE
-        and math.prod(shape) >= _RESIDUE_SIZE[problem.working.limbs]
-        and 0 not in problem.batch
-    )
+    return min(shape) >= side and math.prod(shape) >= order**3 and 0 not in problem.batch
 
 
-def plan(A: Any, B: Any, scheme: str = "auto", engine: str = "auto", prec: Any = None) -> Plan:
+def plan(
+    A: Any,
+    B: Any,
+    scheme: str = "auto",
+    engine: str = "auto",
+    prec: Any = None,
+    tune: str = "fixed",
+) -> Plan:
     """Return what ``matmul(A, B)`` would run, without running it.
 
     Args:
         A: First operand of `mdla.matmul`.
         B: Second operand.
         scheme: ``"auto"`` or the name of a scheme.
-        engine: ``"auto"`` or the name of an engine of that scheme.
+        engine: ``"auto"`` or the name of an engine; with ``scheme="auto"``, a scheme that takes it
+            is chosen.
         prec: Precision of the result; by default the wider of the operands'.
+        tune: ``"fixed"``, or ``"machine"`` for scheme and engine by predicted time on this machine,
+            whose constants are measured at the first use and kept; see `mdla.gemm.machine`.
 
     Raises:
         TypeError: An operand is no array of numbers.
-        ValueError: The shapes do not fit together, or there is no such scheme or engine.
+        ValueError: The shapes do not fit together; there is no such scheme or engine, the scheme
+            does not take the engine, or this machine does not have it.
 
     Example:
         >>> import mdla
-        >>> A = mdla.eye(300, prec="qd")
+        >>> A = mdla.eye(60, prec="qd")
         >>> p = mdla.gemm.plan(A, A)
         >>> p.scheme, p.kernel, p.digits, p.shape
-        ('direct', 'integer', 5, (300, 300, 300))
+        ('direct', 'integer', 5, (60, 60, 60))
+        >>> A = mdla.ones((300, 300), prec="qd")
+        >>> print(mdla.gemm.plan(A, A))  # doctest: +ELLIPSIS
+        qd product (300 x 300) (300 x 300), 2.7e+07 multiply-adds
+        scheme crt (residues, exponent span ... bits) on engine int8-...
+        integers of ... and ... bits, ... byte and ... pair moduli, ... int8 products
+        workspace ... MiB
+        about ... with ... (constants ...)
     """
     problem = read_problem(A, B, prec)
-    chosen, runner, choice = decide(problem, scheme, engine)
+    chosen, runner, choice = decide(problem, scheme, engine, tune)
+    stages = getattr(runner, "stages", None)
+    workspace = getattr(runner, "workspace", None)
     return Plan(
         scheme=chosen.name,
         engine=runner.name,
         kernel=choice.kernel,
         digits=choice.digits,
         span=choice.span,
+        bits=choice.bits,
+        moduli=choice.moduli,
+        products=choice.products,
         prec=problem.working.name,
         batch=problem.batch,
         shape=problem.shape,
         multiply_adds=problem.multiply_adds,
-        seconds=runner.predict(problem, choice),
+        workspace=None if workspace is None else workspace(problem),
+        stages=(
+            {"product": runner.predict(problem, choice)}
+            if stages is None
+            else stages(problem, choice)
+        ),
+        threads=_native.get_num_threads(),
+        measured=machine.is_measured(),
         choice=choice,
     )

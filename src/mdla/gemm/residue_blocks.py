@@ -12,8 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mdla import _native
+from mdla.gemm.costs import residue_seconds
 from mdla.gemm.prepared import Prepared, residues_of
 from mdla.gemm.residue_tables import constants, reconstruction, words_for
+from mdla.gemm.timing import stage
 from mdla.gemm.workspace import borrow, limit, new_buffer
 
 if TYPE_CHECKING:
@@ -45,10 +47,19 @@ class Int8:
         return bool(_native.has_residue_engine(self.name))
 
     def predict(self, problem: Problem, choice: Choice) -> float:
-        """Seconds on one thread."""
-        from mdla.gemm.costs import residue_seconds
+        """Seconds with the threads in use; see `mdla.gemm.costs`."""
+        return sum(self.stages(problem, choice).values())
 
+    def stages(self, problem: Problem, choice: Choice) -> dict[str, float]:
+        """Predicted seconds of each stage."""
         return residue_seconds(self.name, problem, choice)
+
+    def workspace(self, problem: Problem) -> int:
+        """Bytes of residues that a chosen product borrows; those of prepared operands are kept."""
+        from mdla.gemm.residues import tasks
+
+        some = zip(tasks(problem), problem.memo["items"], strict=True)
+        return max((_blocks(task, item)[1] for task, item in some), default=0)
 
     def run(self, problem: Problem, choice: Choice) -> Planes:
         """Multiply."""
@@ -69,16 +80,7 @@ class Int8:
         """``outs = alpha A B + beta outs``, planes ``(N, m, n)`` for each part."""
         m, k, n = task.shape
         native = item.forms.native
-        fixed = [x is not None for x in task.owners]
-        mb, nb, kb = block_sizes(
-            (m, k, n),
-            lambda mb, nb, kb: (
-                _native.residue_operand_bytes(native, mb, kb),
-                _native.residue_operand_bytes(native, nb, kb),
-                _native.residue_product_bytes(native, mb, nb),
-            ),
-            (fixed[0], fixed[1]),
-        )
+        (mb, nb, kb), _ = _blocks(task, item)
         with ExitStack() as stack:
             left = _Operand(self.name, task, item, 0, (mb, kb), stack)
             right = _Operand(self.name, task, item, 1, (nb, kb), stack)
@@ -88,31 +90,26 @@ class Int8:
                     rows, columns = min(mb, m - i), min(nb, n - j)
                     for s in range(0, max(k, 1), kb):
                         steps = min(kb, k - s)
-                        _native.residue_multiply(
-                            self.name,
-                            rows,
-                            steps,
-                            columns,
-                            native,
-                            left.block(i, s),
-                            right.block(j, s),
-                            sums,
-                            s > 0,
-                        )
+                        a, b = left.block(i, s), right.block(j, s)
+                        with stage("products"):
+                            _native.residue_multiply(
+                                self.name, rows, steps, columns, native, a, b, sums, s > 0
+                            )
                     for part, out in enumerate(outs):
-                        _native.residue_reconstruct(
-                            self.name,
-                            k,
-                            native,
-                            sums,
-                            reconstruction(item.forms, part, item.quantum),
-                            -sum(item.bits),
-                            item.rows.exponents[i : i + rows],
-                            item.columns.exponents[j : j + columns],
-                            out[:, i : i + rows, j : j + columns],
-                            alpha,
-                            beta,
-                        )
+                        with stage("reconstruct"):
+                            _native.residue_reconstruct(
+                                self.name,
+                                k,
+                                native,
+                                sums,
+                                reconstruction(item.forms, part, item.quantum),
+                                -sum(item.bits),
+                                item.rows.exponents[i : i + rows],
+                                item.columns.exponents[j : j + columns],
+                                out[:, i : i + rows, j : j + columns],
+                                alpha,
+                                beta,
+                            )
 
 
 class _Operand:
@@ -166,17 +163,35 @@ class _Operand:
         x = self._x[:, :, lane : lane + lanes, step : step + steps]
         bits = self._item.bits[self._side]
         words = words_for(bits)
-        _native.residue_convert(
-            self._engine,
-            self._side == 1,
-            x,
-            self._survey.exponents[lane : lane + lanes],
-            bits,
-            words,
-            constants(self._item.forms, words, self._conjugated),
-            self._item.forms.native,
-            buffer,
+        with stage("convert B" if self._side else "convert A"):
+            _native.residue_convert(
+                self._engine,
+                self._side == 1,
+                x,
+                self._survey.exponents[lane : lane + lanes],
+                bits,
+                words,
+                constants(self._item.forms, words, self._conjugated),
+                self._item.forms.native,
+                buffer,
+            )
+
+
+def _blocks(task: Task, item: Item) -> tuple[tuple[int, int, int], int]:
+    """Rows, columns and inner length of the blocks, and the bytes of their residues."""
+    native = item.forms.native
+    fixed = (task.owners[0] is not None, task.owners[1] is not None)
+
+    def sizes(mb: int, nb: int, kb: int) -> tuple[int, int, int]:
+        return (
+            _native.residue_operand_bytes(native, mb, kb),
+            _native.residue_operand_bytes(native, nb, kb),
+            _native.residue_product_bytes(native, mb, nb),
         )
+
+    blocks = block_sizes(task.shape, sizes, fixed)
+    a, b, c = sizes(*blocks)
+    return blocks, (0 if fixed[0] else a) + (0 if fixed[1] else b) + c
 
 
 def block_sizes(

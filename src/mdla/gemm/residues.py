@@ -33,6 +33,7 @@ from mdla.gemm.repair import repair
 from mdla.gemm.residue_blocks import Int8
 from mdla.gemm.residue_tables import LEAST_QUANTUM, Forms, forms_of, words_for
 from mdla.gemm.survey import Survey, least_sum, survey
+from mdla.gemm.timing import stage
 
 __all__ = ["TILE", "Item", "Residues", "Task", "tasks"]
 
@@ -49,6 +50,9 @@ _MOST_WORDS = 64
 # A multiply-add by the floating kernel takes as long as this many of an int8 product. That decides
 # which tiles are left to it; fixed, so that the bits depend on no machine.
 _FLOATING_COST = {1: 70, 2: 800, 3: 2600, 4: 5600, 5: 1e4, 8: 8e4, 10: 1.5e5, 16: 6e5}
+
+# Of entries of about one size, the bound of `least_sum` is the number of terms divided by this.
+_TYPICAL = 10
 
 
 @dataclass(slots=True)
@@ -117,7 +121,8 @@ class Residues(Scheme):
 
     def choose(self, problem: Problem) -> Choice:
         """The bits and moduli of every matrix of the batch; see `Item`."""
-        items = [item_of(task) for task in tasks(problem)]
+        with stage("survey"):
+            items = [item_of(task) for task in tasks(problem)]
         problem.memo["items"] = items
         if not items:
             return Choice("residues")
@@ -128,6 +133,24 @@ class Residues(Scheme):
             bits=widest.bits,
             products=widest.forms.products,
             moduli=widest.forms.system.moduli,
+            far=sum(0 if i.far is None else float(i.far.mean()) for i in items) / len(items),
+        )
+
+    def typical(self, problem: Problem) -> Choice:
+        """The bits and moduli for entries of about one size."""
+        task = next(tasks(problem), None)
+        if task is None:
+            return Choice("residues")
+        terms = max(1, task.parts * task.shape[1])
+        bits = _bits_for(task, max(1.0, terms / _TYPICAL))
+        own = [min(bits, 53 * x.shape[1]) for x in (task.a, task.b)]
+        forms = forms_of(_system_for(sum(own), terms), task.parts)
+        return Choice(
+            "residues",
+            span=0,
+            bits=(own[0], own[1]),
+            products=forms.products,
+            moduli=forms.system.moduli,
         )
 
 
@@ -295,12 +318,14 @@ def run(engine: Any, problem: Problem, out: Planes, alpha: Any, beta: Any) -> No
             # What is mended replaces whole results: form the product by itself.
             outs = [np.empty(x.shape) for x in outs]
             engine.multiply(task, item, outs, None, None)
-            repair(task, item, outs)
+            with stage("repair"):
+                repair(task, item, outs)
             _combine(whole, outs, alpha, beta)
             continue
         engine.multiply(task, item, outs, alpha, beta)
         if mended:
-            repair(task, item, outs)
+            with stage("repair"):
+                repair(task, item, outs)
 
 
 def _combine(targets: list[Planes], products: list[Planes], alpha: Any, beta: Any) -> None:

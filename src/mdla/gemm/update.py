@@ -25,6 +25,7 @@ def update(
     beta: Any = 1,
     scheme: str = "auto",
     engine: str = "auto",
+    tune: str = "fixed",
 ) -> None:
     """``C = alpha A @ B + beta C`` in place.
 
@@ -41,6 +42,7 @@ def update(
         beta: A number; with 0 the old entries of C do not matter, not even inf and nan.
         scheme: As in `mdla.matmul`.
         engine: As in `mdla.matmul`.
+        tune: As in `mdla.matmul`.
 
     Raises:
         TypeError: C is no `MDArray`, or an operand no array of numbers.
@@ -65,7 +67,7 @@ def update(
     factors = tuple(_factor(x, name) for x, name in ((alpha, "alpha"), (beta, "beta")))
     if not C.iscomplex and (any(x.iscomplex for x in factors) or max(problem.parts) == 2):
         raise ValueError("the result is complex and C is real; write C.astype(complex) first, say")
-    _, runner, choice = decide(problem, scheme, engine)
+    _, runner, choice = decide(problem, scheme, engine, tune)
     fused = getattr(runner, "update", None)
     if (
         fused is not None

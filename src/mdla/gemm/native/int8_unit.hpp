@@ -140,6 +140,9 @@ MDLA_INLINE void store_shorts(short* p, i32x16 a) {
 #endif
 }
 
+// The compiler takes nothing in memory for known.
+MDLA_INLINE void memory_barrier() { asm volatile("" ::: "memory"); }
+
 // ---- AMX tiles ---------------------------------------------------------------------------------
 
 #if MDLA_AMX
@@ -161,7 +164,6 @@ MDLA_INLINE void configure_tiles(int sum_rows, int inner) {
   }
   asm volatile("ldtilecfg %0" ::"m"(s));
 }
-MDLA_INLINE void memory_barrier() { asm volatile("" ::: "memory"); }
 
 #define MDLA_TILE_LOAD(t, p, stride) \
   asm volatile("tileloadd (%0,%1,1), %%tmm" #t ::"r"(p), "r"((long)(stride)))

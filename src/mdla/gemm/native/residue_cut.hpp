@@ -11,6 +11,7 @@
 #pragma once
 
 #include "int8_unit.hpp"
+#include "twofold.hpp"
 
 namespace mdla {
 inline namespace MDLA_LEVEL {
@@ -35,12 +36,17 @@ template <class I>
 MDLA_INLINE void store_u64(u64* p, I d) {
   std::memcpy(p, &d, sizeof d);
 }
+template <class I>
+MDLA_INLINE void store_u64(u64* p, twofold<I> d) {
+  store_u64(p, d.a);
+  store_u64(p + sizeof(I) / sizeof(u64), d.b);
+}
 
 // 16 entries: limb i of entry l at source[i limb + l]; words[64 w + l] for w < W.
 template <int FixedN, int FixedD>
 MDLA_INLINE void cut_16(unsigned* words, const double* source, long long limb, const double* low,
                         const double* high, const convert_job& job) {
-  using T = simd<double>;
+  using T = twofold<simd<double>>;
   using I = int_t<T>;
   constexpr int lanes = width_v<T>;
   const int N = FixedN ? FixedN : job.limbs, D = FixedD ? FixedD : job.digits, W = job.words;

@@ -21,16 +21,18 @@
 namespace mdla {
 inline namespace MDLA_LEVEL {
 
-// Four byte planes at 64 entries -> words [4 groups][quad][16]; lane 4 L + i of group g is entry
-// 16 L + 4 g + i.
+// Four byte planes at 64 entries -> words [4 groups][16]; lane 4 L + i of group g is entry
+// 16 L + 4 g + i. Weights of planes beyond those present are zero, whatever stands for them.
 MDLA_INLINE void interleave_bytes(unsigned* words, const signed char* p, long long plane,
                                   int present) {
-  for (int i = 0; i < 4 && i < present; ++i)  // the tile to the right
-    __builtin_prefetch(p + i * plane + panel_lanes * panel_lanes, 0, 2);
 #if MDLA_WIDE
   __m512i x[4];
-  for (int i = 0; i < 4; ++i)
-    x[i] = i < present ? _mm512_loadu_si512(p + i * plane) : _mm512_setzero_si512();
+  MDLA_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    const signed char* from = p + (i < present ? i : 0) * plane;
+    __builtin_prefetch(from + panel_lanes * panel_lanes, 0, 2);  // the tile to the right
+    x[i] = _mm512_loadu_si512(from);
+  }
   const __m512i a = _mm512_unpacklo_epi8(x[0], x[1]), b = _mm512_unpackhi_epi8(x[0], x[1]);
   const __m512i c = _mm512_unpacklo_epi8(x[2], x[3]), d = _mm512_unpackhi_epi8(x[2], x[3]);
   _mm512_store_si512(words, _mm512_unpacklo_epi16(a, c));
@@ -48,16 +50,15 @@ MDLA_INLINE void interleave_bytes(unsigned* words, const signed char* p, long lo
 
 // Two pair planes: low and high byte of each, both signed.
 MDLA_INLINE void interleave_pairs(unsigned* words, const short* p, long long plane, int present) {
-  for (int i = 0; i < 2 && i < present; ++i) {
-    __builtin_prefetch(p + i * plane + panel_lanes * panel_lanes, 0, 2);
-    __builtin_prefetch(p + i * plane + panel_lanes * panel_lanes + 32, 0, 2);
-  }
 #if MDLA_WIDE
   __m512i x[2][2];
+  MDLA_UNROLL
   for (int i = 0; i < 2; ++i) {
+    MDLA_UNROLL
     for (int h = 0; h < 2; ++h) {
-      const __m512i r =
-          i < present ? _mm512_loadu_si512(p + i * plane + 32 * h) : _mm512_setzero_si512();
+      const short* from = p + (i < present ? i : 0) * plane + 32 * h;
+      __builtin_prefetch(from + panel_lanes * panel_lanes, 0, 2);
+      const __m512i r = _mm512_loadu_si512(from);
       const __m512i carried = _mm512_add_epi16(r, _mm512_set1_epi16(128));
       // carried where the mask has ones, else r
       x[i][h] = _mm512_ternarylogic_epi32(_mm512_set1_epi16((short)0xff00), carried, r, 0xca);
@@ -86,22 +87,34 @@ MDLA_INLINE void interleave_pairs(unsigned* words, const short* p, long long pla
 #endif
 }
 
-// Four rows of sums, of weights 1, 2^8, 2^16, 2^24, to doubles of 16 lanes.
-MDLA_INLINE void store_chunk(double* to, const int* sums) {
-  const i32x16 low = load16(sums) + (load16(sums + 16) << 8);
-  const i32x16 high = load16(sums + 32) + (load16(sums + 48) << 8);
-#if MDLA_WIDE
-  const __m512d two_16 = _mm512_set1_pd(0x1p16);
-  const __m512d a = _mm512_cvtepi32_pd(_mm512_castsi512_si256((__m512i)low));
-  const __m512d b = _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64((__m512i)low, 1));
-  const __m512d c = _mm512_cvtepi32_pd(_mm512_castsi512_si256((__m512i)high));
-  const __m512d d = _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64((__m512i)high, 1));
-  _mm512_store_pd(to, _mm512_fmadd_pd(c, two_16, a));
-  _mm512_store_pd(to + 8, _mm512_fmadd_pd(d, two_16, b));
-#else
-  for (int l = 0; l < 16; ++l) to[l] = low[l] + 0x1p16 * high[l];
-#endif
+// Sums of a chunk are in four rows, of weights 1, 2^8, 2^16, 2^24: two words for each entry.
+MDLA_INLINE void store_words_of_chunk(int* low, int* high, const int* sums) {
+  store16(low, load16(sums) + (load16(sums + 16) << 8));
+  store16(high, load16(sums + 32) + (load16(sums + 48) << 8));
 }
+
+template <class P>
+struct converted {  // integers from memory
+  static MDLA_INLINE P load(const int* p) {
+    double x[width_v<P>];
+    for (int i = 0; i < width_v<P>; ++i) x[i] = p[i];
+    return io<P>::load(x);
+  }
+};
+#if MDLA_WIDE
+template <>
+struct converted<doublex8> {
+  static MDLA_INLINE doublex8 load(const int* p) {
+    return doublex8(_mm512_cvtepi32_pd(_mm256_load_si256((const __m256i*)p)));
+  }
+};
+#endif
+template <class V>
+struct converted<twofold<V>> {
+  static MDLA_INLINE twofold<V> load(const int* p) {
+    return {converted<V>::load(p), converted<V>::load(p + width_v<V>)};
+  }
+};
 
 // w[c], balanced digits of weight 2^(32 c) with w[0] a multiple of 2^24 -> N limbs. C other than 0
 // is the number of chunks, known when this is compiled.
@@ -169,20 +182,23 @@ MDLA_INLINE void finish_groups(const int* sums, int row, int group, const double
   using T = typename finished<N>::type;
   constexpr int lanes = width_v<T>;
   const int C = FixedC ? FixedC : job.chunks;
-  alignas(64) double chunks[FixedC ? FixedC : most_chunks][32];
+  alignas(64) int low[FixedC ? FixedC : most_chunks][32], high[FixedC ? FixedC : most_chunks][32];
   MDLA_UNROLL
   for (int c = 0; c < C; ++c) {
     const int* of_chunk = sums + (c / 4) * group_sums + 256 * group + 64 * (c % 4);
-    store_chunk(chunks[c], of_chunk);
-    store_chunk(chunks[c] + 16, of_chunk + 256);
+    store_words_of_chunk(low[c], high[c], of_chunk);
+    store_words_of_chunk(low[c] + 16, high[c] + 16, of_chunk + 256);
   }
+  memory_barrier();  // halves of vectors are cheaper to read again than to shift down
   const T round = splat<T>(0x1.8p52), high_round = splat<T>(0x1.8p84), down = splat<T>(0x1p-32);
   const T quantum_round = splat<T>(as_real((u64)(1023 + 52 + job.quantum) << 52 | 1ULL << 51));
   const T half = splat<T>(as_real((u64)(1023 + job.quantum - 1) << 52));
   for (int v = 0; v < 32; v += lanes) {
     T w[FixedC ? FixedC : most_chunks];
     MDLA_UNROLL
-    for (int c = 0; c < C; ++c) w[c] = io<T>::load(chunks[c] + v);
+    for (int c = 0; c < C; ++c)
+      w[c] = fma(converted<T>::load(high[c] + v), splat<T>(0x1p16),
+                 converted<T>::load(low[c] + v));
     T top = w[C - 1];
     if (C > 1) top = fma(w[C - 2], down, top);
     if (C > 2) top = fma(w[C - 3], splat<T>(0x1p-64), top);
