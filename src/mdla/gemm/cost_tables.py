@@ -43,6 +43,17 @@ SHIPPED: dict[str, dict[str, dict[str, float]]] = {
             "call": 0.000121,
             "plane": 2.44e-06,
         },
+        "fp64-blas": {
+            "entry": 7.9e-10,
+            "convert": 8.5e-10,
+            "word": 3e-11,
+            "product": 3.3e-11,
+            "traffic": 1e-11,
+            "reconstruct": 7e-10,
+            "weight": 6e-12,
+            "call": 0.0003,
+            "plane": 2e-05,
+        },
     },
     "v4": {
         "double": {

@@ -65,11 +65,15 @@ class Scheme:
     Args:
         name: The name by which users ask for it.
         engines: Its engines, the best first.
+        simulated: Engines that stand for others, for tests; they only run when asked for by name.
     """
 
-    def __init__(self, name: str, engines: Sequence[Engine]) -> None:
+    def __init__(
+        self, name: str, engines: Sequence[Engine], simulated: Sequence[Engine] = ()
+    ) -> None:
         self.name = name
         self.engines = tuple(engines)
+        self.simulated = tuple(simulated)
 
     def choose(self, problem: Problem) -> Choice:
         """Decide from shape, precision and exponents, not from the machine."""
@@ -92,13 +96,16 @@ class Scheme:
         for e in usable:
             if name in ("auto", e.name):
                 return e
+        for e in self.simulated:
+            if name == e.name:
+                return e
         known = any(name == e.name for e in self.engines)
         reason = (
             f"this machine has no engine {name!r}"
             if known
             else f"scheme {self.name!r} does not take engine {name!r}"
         )
-        names = ", ".join(["'auto'", *(repr(e.name) for e in usable)])
+        names = ", ".join(["'auto'", *(repr(e.name) for e in (*usable, *self.simulated))])
         raise ValueError(f"{reason}; write one of {names}")
 
 

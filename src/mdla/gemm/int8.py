@@ -6,14 +6,16 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from mdla import _native
+
 __all__ = ["MOST_TERMS", "int8_matmul"]
 
 #: The longest inner dimension whose sums of products fit 32 bits: ``(2**31 - 1) // 2**14``.
-MOST_TERMS = 131071
+MOST_TERMS: int = _native.int8_most_steps
 
 
 def int8_matmul(a: npt.NDArray[np.int8], b: npt.NDArray[np.int8]) -> npt.NDArray[np.int32]:
-    """The exact product ``a @ b``.
+    """The exact product ``a @ b``, on the matrix engine or the dot products of the processor.
 
     Args:
         a: Matrix (m, k) of bytes.
@@ -33,7 +35,6 @@ def int8_matmul(a: npt.NDArray[np.int8], b: npt.NDArray[np.int8]) -> npt.NDArray
             f"an inner dimension of {a.shape[1]} may overflow 32 bits; add products of blocks of "
             f"at most {MOST_TERMS}"
         )
-    product: npt.NDArray[np.int32] = np.matmul(a.astype(np.float64), b.astype(np.float64)).astype(
-        np.int32
-    )
+    product = np.empty((a.shape[0], b.shape[1]), dtype=np.int32)
+    _native.int8_product(a, b, product)
     return product

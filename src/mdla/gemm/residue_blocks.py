@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mdla.gemm.plan import Problem
     from mdla.gemm.residues import Item, Task
 
-__all__ = ["Int8", "block_sizes"]
+__all__ = ["ByResidues", "Int8", "block_sizes"]
 
 Planes = npt.NDArray[Any]
 
@@ -32,7 +32,26 @@ _PANEL, _CHUNK = 32, 512
 _SMALLEST_BLOCK = 256
 
 
-class Int8:
+class ByResidues:
+    """What engines of the scheme have in common; each has a `multiply` for one task."""
+
+    def run(self, problem: Problem, choice: Choice) -> Planes:
+        """Multiply."""
+        from mdla.gemm.residues import run
+
+        m, _, n = problem.shape
+        out: Planes = np.empty((max(problem.parts), problem.working.limbs, *problem.batch, m, n))
+        run(self, problem, out, None, None)
+        return out
+
+    def update(self, problem: Problem, choice: Choice, out: Planes, alpha: Any, beta: Any) -> None:
+        """``out = alpha A B + beta out`` for limbs of real factors."""
+        from mdla.gemm.residues import run
+
+        run(self, problem, out, alpha, beta if beta.any() else None)
+
+
+class Int8(ByResidues):
     """An engine that multiplies int8 matrices with sums in int32.
 
     Args:
@@ -60,21 +79,6 @@ class Int8:
 
         some = zip(tasks(problem), problem.memo["items"], strict=True)
         return max((_blocks(task, item)[1] for task, item in some), default=0)
-
-    def run(self, problem: Problem, choice: Choice) -> Planes:
-        """Multiply."""
-        from mdla.gemm.residues import run
-
-        m, _, n = problem.shape
-        out: Planes = np.empty((max(problem.parts), problem.working.limbs, *problem.batch, m, n))
-        run(self, problem, out, None, None)
-        return out
-
-    def update(self, problem: Problem, choice: Choice, out: Planes, alpha: Any, beta: Any) -> None:
-        """``out = alpha A B + beta out`` for limbs of real factors."""
-        from mdla.gemm.residues import run
-
-        run(self, problem, out, alpha, beta if beta.any() else None)
 
     def multiply(self, task: Task, item: Item, outs: list[Planes], alpha: Any, beta: Any) -> None:
         """``outs = alpha A B + beta outs``, planes ``(N, m, n)`` for each part."""
@@ -225,7 +229,7 @@ def block_sizes(
     for smallest in (4 * _SMALLEST_BLOCK, _SMALLEST_BLOCK, _PANEL):
         while excess() and not fixed[0] and mb > smallest:
             mb = halved(mb, _PANEL)
-        while excess() and not any(fixed) and kb > 4 * smallest:
+        while excess() and not any(fixed) and kb > max(4 * smallest, _CHUNK):
             kb = halved(kb, _CHUNK)
         while excess() and not fixed[1] and nb > smallest:
             nb = halved(nb, _PANEL)

@@ -27,16 +27,26 @@ import numpy.typing as npt
 from mdla import _native
 from mdla.gemm.moduli import PAIR_BASE, ResidueSystem
 
-__all__ = ["LEAST_QUANTUM", "Forms", "constants", "forms_of", "reconstruction", "words_for"]
+__all__ = [
+    "LEAST_QUANTUM",
+    "Forms",
+    "constants",
+    "forms_of",
+    "reconstruction",
+    "symmetric",
+    "tables",
+    "words_for",
+]
 
 #: Results are rounded to multiples of at least ``2**LEAST_QUANTUM``, so that this many bits lie
 #: between the rounding and what truncated weights leave out.
 LEAST_QUANTUM = 24
 _TILE = 16, 64  # rows of constants, bytes of each
-_MOST_CHUNKS = 56
+# One less than the native stage takes, since M of other engines may be 23 bits longer.
+_MOST_CHUNKS = 55
 
 
-def _symmetric(x: int, m: int) -> int:
+def symmetric(x: int, m: int) -> int:
     """The remainder of x modulo m in (-m/2, m/2]."""
     r = x % m
     return r - m if 2 * r > m else r
@@ -79,7 +89,7 @@ class Forms:
     def largest_sum(self) -> int:
         """What the bytes of residues of a product add up to at most, in magnitude."""
         pairs = len(self.moduli) - self.byte_count
-        return sum(m // 2 for m in self.moduli[: self.byte_count]) + pairs * (128 + 32)
+        return sum((m + 1) // 2 for m in self.moduli[: self.byte_count]) + pairs * (128 + 32)
 
     def fits(self, quantum: int) -> bool:
         """Whether products can be put together and rounded to multiples of ``2**quantum``.
@@ -90,9 +100,7 @@ class Forms:
 
     def chunks(self, quantum: int) -> int:
         """Chunks of 32 bits that a reconstruction forms, down to some bits below the quantum."""
-        multiples = math.ceil(math.log2(self.largest_sum / 2 + 1))
-        bits = self.system.product.bit_length() + multiples + 1 - _shift_for(quantum)
-        return max(2, (bits + 31) // 32)
+        return _chunks(self.system.product, self.largest_sum, quantum)
 
 
 @lru_cache(maxsize=64)
@@ -149,7 +157,7 @@ def constants(forms: Forms, words: int, conjugated: bool = False) -> npt.NDArray
         coefficients = [c * s for c, s in zip(inputs, signs, strict=False)]
         row = [c * pow(256, i, m) for c in coefficients for i in range(4 * words)]
         row.append(-sum(coefficients) * pow(2, 32 * words - 1, m))
-        row = [_symmetric(x, m) for x in row]
+        row = [symmetric(x, m) for x in row]
         if m <= 255:
             rows.append(row)
         else:
@@ -174,21 +182,39 @@ def reconstruction(forms: Forms, part: int, quantum: int) -> Any:
         quantum: At least 24.
     """
     M = forms.system.product
-    shift = _shift_for(quantum)
     weights = [
-        _symmetric(w * c, M) for w, c in zip(_weights(forms), forms.outputs[part], strict=True)
+        symmetric(w * c, M) for w, c in zip(_weights(forms), forms.outputs[part], strict=True)
     ]
     byte_count = forms.byte_count
     # The bytes that the native stage reads, four by four: byte residues, then low and high bytes
     # of pair residues.
     of_bytes = weights[:byte_count] + [0] * (-byte_count % 4)
+    largest = [(m + 1) // 2 for m in forms.moduli[:byte_count]] + [0] * (-byte_count % 4)
     for w in weights[byte_count:]:
-        of_bytes += [w, _symmetric(256 * w, M)]
-    of_bytes += [0] * (-len(of_bytes) % 4)
+        of_bytes += [w, symmetric(256 * w, M)]
+        largest += [128, 32]
+    return tables(M, weights, of_bytes, largest, quantum)
+
+
+def tables(
+    M: int, weights: list[int], of_bytes: list[int], largest: list[int], quantum: int
+) -> Any:
+    """What adds up bytes times weights modulo M and rounds to multiples of ``2**quantum``.
+
+    Args:
+        M: The modulus.
+        weights: The weight of each residue, at most M / 2 in magnitude.
+        of_bytes: The weight of each byte of the residues.
+        largest: What each byte is at most, in magnitude.
+        quantum: At least 24.
+    """
+    shift, largest_sum = _shift_for(quantum), sum(largest)
+    # What is left out of the weights, and of M, which is taken off up to half the sum of all bytes.
+    left_out = sum(x * _left_out(w, shift) for x, w in zip(largest, of_bytes, strict=True))
+    left_out += (largest_sum // 2 + 1) * _left_out(M, shift)
+    of_bytes = of_bytes + [0] * (-len(of_bytes) % 4)
     quads = len(of_bytes) // 4
-    # Sums of weights times residues are below this many M.
-    multiples = forms.largest_sum / 2 + 1
-    chunks = forms.chunks(quantum)
+    chunks = _chunks(M, largest_sum, quantum)
     tiles = (quads + 15) // 16
     groups = (chunks + 3) // 4
     table = np.zeros((groups * _TILE[0], tiles * _TILE[1]), dtype=np.int8)
@@ -203,7 +229,7 @@ def reconstruction(forms: Forms, part: int, quantum: int) -> Any:
         (1 << (top + shift)) / M,
         quantum - shift,
         shift,
-        float(multiples),
+        float(-(-left_out >> shift)),
         np.array([_words(w % M, whole_words) for w in weights], dtype=np.uint32),
         np.array(_words(M, whole_words), dtype=np.uint32),
         quads,
@@ -216,6 +242,12 @@ def _weights(forms: Forms) -> list[int]:
     return [of_modulus[m] for m in forms.moduli]
 
 
+def _chunks(M: int, largest_sum: int, quantum: int) -> int:
+    multiples = math.ceil(math.log2(largest_sum / 2 + 1))
+    bits = M.bit_length() + multiples + 1 - _shift_for(quantum)
+    return max(2, (bits + 31) // 32)
+
+
 def _shift_for(quantum: int) -> int:
     """Bits below the lowest chunk, whole bytes."""
     return (quantum - LEAST_QUANTUM) // 8 * 8
@@ -224,6 +256,11 @@ def _shift_for(quantum: int) -> int:
 def _shifted(x: int, shift: int) -> int:
     """``x / 2**shift``, rounded to nearest."""
     return (x + (1 << shift >> 1)) >> shift
+
+
+def _left_out(x: int, shift: int) -> int:
+    """What `_shifted` changes, times ``2**shift``."""
+    return abs((_shifted(x, shift) << shift) - x)
 
 
 def _digits(x: int, bits: int, count: int) -> list[int]:

@@ -26,7 +26,9 @@ import numpy.typing as npt
 
 from mdla import _native
 from mdla.gemm.engines import Choice, Scheme, register
-from mdla.gemm.moduli import max_bits, residue_system
+from mdla.gemm.fp8_engine import Fp8Simulated
+from mdla.gemm.fp64 import Fp64
+from mdla.gemm.moduli import residue_system
 from mdla.gemm.plan import Problem, conjugate
 from mdla.gemm.prepared import Prepared, survey_of
 from mdla.gemm.repair import repair
@@ -45,8 +47,9 @@ TILE = 32
 # Integers have at least this many bits in float64, so that results are better than those of a
 # float64 product even where the promise asks for less.
 _DOUBLE_BITS = 52
-# Words of 32 bits of an entry, all parts together, that the engines take.
-_MOST_WORDS = 64
+# Bits of an integer, and words of 32 bits of all parts of an entry, that the engines take: entries
+# are cut at units from 2**460 down to 2**-996, where numbers far below them do not yet underflow.
+_MOST_BITS, _MOST_WORDS = 29 * 52 - 2, 64
 # A multiply-add by the floating kernel takes as long as this many of an int8 product. That decides
 # which tiles are left to it; fixed, so that the bits depend on no machine.
 _FLOATING_COST = {1: 70, 2: 800, 3: 2600, 4: 5600, 5: 1e4, 8: 8e4, 10: 1.5e5, 16: 6e5}
@@ -117,7 +120,8 @@ class Residues(Scheme):
     """Chooses bits and moduli from the sizes of the entries."""
 
     def __init__(self) -> None:
-        super().__init__("crt", [Int8(name) for name in ("int8-amx", "int8-vnni", "int8-portable")])
+        amx, vnni, portable = map(Int8, ("int8-amx", "int8-vnni", "int8-portable"))
+        super().__init__("crt", [amx, vnni, Fp64(), portable], simulated=[Fp8Simulated()])
 
     def choose(self, problem: Problem) -> Choice:
         """The bits and moduli of every matrix of the batch; see `Item`."""
@@ -142,7 +146,7 @@ class Residues(Scheme):
         if task is None:
             return Choice("residues")
         terms = max(1, task.parts * task.shape[1])
-        bits = _bits_for(task, max(1.0, terms / _TYPICAL))
+        bits = _bits_for(task, math.log2(max(1.0, terms / _TYPICAL)))
         own = [min(bits, 53 * x.shape[1]) for x in (task.a, task.b)]
         forms = forms_of(_system_for(sum(own), terms), task.parts)
         return Choice(
@@ -204,7 +208,7 @@ def item_of(task: Task) -> Item:
     least = least_sum(rows, columns)
     far, span = None, 0
     if least > 0:
-        bits = _bits_for(task, min(least, 2.0**60))
+        bits = _bits_for(task, math.log2(min(least, 2.0**60)))
         span = max(0, math.ceil(-math.log2(min(least, 1.0))))
     else:
         spans = _tile_spans(task, rows, columns)
@@ -215,7 +219,8 @@ def item_of(task: Task) -> Item:
     ]
     terms = max(1, task.parts * k)
     quantum = sum(own) - bits + terms.bit_length() - 3
-    own[0] += max(0, LEAST_QUANTUM - quantum)  # more bits, all of them zeros
+    # More bits for what is exact with fewer than the other side: all of them zeros.
+    own[own.index(min(own))] += max(0, LEAST_QUANTUM - quantum)
     return Item(
         rows,
         columns,
@@ -238,14 +243,14 @@ def _lanes(planes: Planes) -> npt.NDArray[np.float64]:
 
 
 def _bits_for(task: Task, least: float) -> int:
-    """Bits p of the integers if all entries of the scaled |A| |B| are ``least`` or more.
+    """Bits p of the integers if all entries of the scaled |A| |B| are ``2**least`` or more.
 
     Rounding K terms of integers, and the sum to its quantum, is an error of ``1.125 K 2**-p`` at
     most; rounding to limbs one of 0.51 eps times the sum.
     """
     k = max(1, task.shape[1])
     terms = task.parts * k
-    needed = 52 * task.limbs + math.log2(1.125 * terms / ((k - 0.51) * least))
+    needed = 52 * task.limbs + math.log2(1.125 * terms / (k - 0.51)) - least
     floor = 52 * task.limbs - terms.bit_length() // 2 - 1 if task.limbs > 1 else _DOUBLE_BITS
     # Even numbers only, so that a prepared operand meets the same one again.
     return 2 * math.ceil(max(needed + 1e-6, floor) / 2)
@@ -274,8 +279,8 @@ def _best_span(task: Task, spans: npt.NDArray[np.int32]) -> tuple[int, int]:
     # The largest span of every sixteenth of the tiles is worth a thought.
     candidates = np.unique(np.quantile(spans, np.linspace(0, 1, 17), method="higher"))
     for span in candidates:
-        bits = _bits_for(task, 2.0 ** -(int(span) + 2))
-        if task.parts * words_for(bits) > _MOST_WORDS or 2 * bits + 40 > max_bits():
+        bits = _bits_for(task, -(int(span) + 2))
+        if bits > _MOST_BITS or task.parts * words_for(bits) > _MOST_WORDS:
             break
         forms = forms_of(_system_for(2 * bits, terms), task.parts)
         if not forms.fits(bits):
@@ -285,7 +290,7 @@ def _best_span(task: Task, spans: npt.NDArray[np.int32]) -> tuple[int, int]:
         if best is None or cost < best[0]:
             best = cost, int(span), bits
     if best is None:  # no span is small enough: all tiles are left to the direct kernels
-        return -1, _bits_for(task, 0.25)
+        return -1, _bits_for(task, -2)
     return best[1:]
 
 

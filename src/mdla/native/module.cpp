@@ -10,8 +10,10 @@
 namespace mdla {
 void bind_core(nanobind::module_& m);
 void bind_direct(nanobind::module_& m);
+void bind_int8(nanobind::module_& m);
 void bind_residues(nanobind::module_& m);
 void bind_survey(nanobind::module_& m);
+void bind_wide(nanobind::module_& m);
 void bind_linalg(nanobind::module_& m);
 }  // namespace mdla
 
@@ -34,7 +36,9 @@ NB_MODULE(_native, m) {
   check_level();
   mdla::bind_core(m);
   mdla::bind_direct(m);
+  mdla::bind_int8(m);
   mdla::bind_residues(m);
   mdla::bind_survey(m);
+  mdla::bind_wide(m);
   mdla::bind_linalg(m);
 }

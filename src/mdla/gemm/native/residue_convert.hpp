@@ -93,12 +93,12 @@ MDLA_INLINE signed char* step_target(const convert_job& job, long long strip, lo
   const long long chunk = k / chunk_steps_max * chunk_steps_max;
   return job.target + chunk * job.padded_lanes + strip % 2 * tile_bytes +
          (strip / 2 * (std::min<long long>(chunk_steps_max, round_up_64(job.steps) - chunk)) +
-          (k - chunk) / 64 * 64) * panel_lanes;
+          (k - chunk) / 64 * 64) *
+             panel_lanes;
 }
 
 MDLA_INLINE void start_conversion(convert_scratch& s, const convert_job& job) {
-  for (int q = 0; q < 4; ++q)
-    store16(s.words + 64 * job.parts * job.words + 16 * q, splat16(1));
+  for (int q = 0; q < 4; ++q) store16(s.words + 64 * job.parts * job.words + 16 * q, splat16(1));
 #if MDLA_AMX
   const int words = job.parts * job.words + 1;
   configure_tiles(16, words < 16 ? words : 16);
@@ -120,18 +120,17 @@ MDLA_INLINE void finish_conversion(convert_scratch& s, const convert_job& job) {
 
 template <bool Columns, int N, int D>
 MDLA_INLINE void convert_64(convert_scratch& s, const double* source, long long part,
-                            long long limb, long long group, const double* low,
-                            const double* high, signed char* target, const convert_job& job) {
+                            long long limb, long long group, const double* low, const double* high,
+                            signed char* target, const convert_job& job) {
   for (int x = 0; x < job.parts; ++x)
     for (int q = 0; q < 4; ++q)
-      cut_16<N, D>(s.words + 64 * x * job.words + 16 * q, source + x * part + q * group,
-                   limb, low, high, job);
+      cut_16<N, D>(s.words + 64 * x * job.words + 16 * q, source + x * part + q * group, limb, low,
+                   high, job);
   for (int g = 0; g < job.groups; ++g) {
     int* sums = s.sums[s.turn];
     const waiting_sums oldest = s.waiting[0];
     s.products.multiply(sums, job.constants + (long long)g * job.tiles * tile_bytes, s.words,
-                        job.parts * job.words + 1,
-                        [&] { reduce_waiting<Columns>(oldest, job); });
+                        job.parts * job.words + 1, [&] { reduce_waiting<Columns>(oldest, job); });
     s.waiting[0] = s.waiting[1];
     s.waiting[1] = {sums, g, target};
     s.turn = s.turn == 2 ? 0 : s.turn + 1;
@@ -164,7 +163,9 @@ void convert_rows_of(const convert_job& job) {
   finish_conversion<false>(s, job);
 }
 
-// Rows lie far apart, and what is needed 64 steps on comes too late otherwise.
+// Rows lie far apart: what is needed some steps later is asked for early.
+constexpr int fetched_steps = 8;
+
 MDLA_INLINE void fetch_rows(const double* p, const convert_job& job) {
   for (int q = 0; q < job.parts; ++q)
     for (int i = 0; i < job.limbs; ++i)
@@ -174,36 +175,33 @@ MDLA_INLINE void fetch_rows(const double* p, const convert_job& job) {
       }
 }
 
-// Strips of 16 columns of B: a line of a tile is 4 steps of all columns. All strips take 64 steps
-// before the next 64, so that what lies side by side in memory is read together.
+// Strips of 16 columns of B: a line of a tile is 4 steps of all columns. All strips take 4 steps
+// before the next 4, so that what lies side by side in memory is read together.
 template <int N, int D>
 void convert_columns_of(const convert_job& job) {
   convert_scratch s;
   start_conversion(s, job);
-  for (long long k = 0; k < job.steps; k += 64) {
+  for (long long k = 0; k < round_up_64(job.steps); k += 4) {
+    const long long left = job.steps - k;
     for (int first = 0; first < job.lanes; first += 16) {
-      const long long strip = job.first_strip + first / 16;
       const int lanes = job.lanes - first < 16 ? job.lanes - first : 16;
       const double *low = job.low + first, *high = job.high + first;
-      for (int x = 0; x < 64; x += 4) {
-        signed char* target = step_target(job, strip, k) + 16 * x;
-        const long long left = job.steps - k - x;
-        const double* p = job.source + (k + x) * job.step + first * job.lane;
-        if (lanes == 16 && left >= 4 && job.lane == 1) {
-          fetch_rows(p + 64 * job.step, job);
-          convert_64<true, N, D>(s, p, job.part, job.limb, job.step, low, high, target, job);
-          continue;
-        }
-        for (int q = 0; q < job.parts; ++q)
-          for (int i = 0; i < job.limbs; ++i)
-            for (int y = 0; y < 4; ++y)
-              for (int l = 0; l < 16; ++l)
-                s.stage[(q * job.limbs + i) * 64 + 16 * y + l] =
-                    y < left && l < lanes
-                        ? p[q * job.part + i * job.limb + y * job.step + l * job.lane]
-                        : 0;
-        convert_64<true, N, D>(s, s.stage, 64 * job.limbs, 64, 16, low, high, target, job);
+      signed char* target = step_target(job, job.first_strip + first / 16, k) + 16 * (k % 64);
+      const double* p = job.source + k * job.step + first * job.lane;
+      if (lanes == 16 && left >= 4 && job.lane == 1) {
+        fetch_rows(p + fetched_steps * job.step, job);
+        convert_64<true, N, D>(s, p, job.part, job.limb, job.step, low, high, target, job);
+        continue;
       }
+      for (int q = 0; q < job.parts; ++q)
+        for (int i = 0; i < job.limbs; ++i)
+          for (int y = 0; y < 4; ++y)
+            for (int l = 0; l < 16; ++l)
+              s.stage[(q * job.limbs + i) * 64 + 16 * y + l] =
+                  y < left && l < lanes
+                      ? p[q * job.part + i * job.limb + y * job.step + l * job.lane]
+                      : 0;
+      convert_64<true, N, D>(s, s.stage, 64 * job.limbs, 64, 16, low, high, target, job);
     }
   }
   finish_conversion<true>(s, job);

@@ -117,6 +117,8 @@ void stream(double* to, const double* from, int n) {
 #if MDLA_WIDE
   for (; i < n && (std::uintptr_t)(to + i) % 64 != 0; ++i) to[i] = from[i];
   for (; i + 8 <= n; i += 8) _mm512_stream_pd(to + i, _mm512_loadu_pd(from + i));
+  // A line that is shared with what comes next has to be read; so does one n further on, soon.
+  if (i < n) __builtin_prefetch(to + i + n, 1, 3);
 #endif
   for (; i < n; ++i) to[i] = from[i];
 }
@@ -133,9 +135,10 @@ void release() {
 }  // namespace
 
 const residue_ops& residue_table() {
-  static const residue_ops table = {
-      &with_sizes<rows>, &with_sizes<columns>, &multiply_plane, &reconstruct, &finish_entry,
-      &copy,             &stream,              &release};
+  static const residue_ops table = {&with_sizes<rows>, &with_sizes<columns>,
+                                    &multiply_plane,   &reconstruct,
+                                    &finish_entry,     &copy,
+                                    &stream,           &release};
   return table;
 }
 

@@ -50,7 +50,7 @@ struct multiply_scratch {
 #if !MDLA_AMX
   alignas(64) unsigned char left[2 * panel_lanes * chunk_steps_max];
   alignas(64) unsigned char right[2 * panel_lanes * chunk_steps_max];
-  alignas(64) int bias[panel_lanes];
+  alignas(64) int bias[most_piece_panels][panel_lanes];
 #endif
 };
 
@@ -66,8 +66,9 @@ struct fetched_lines {
   }
 };
 
-// Tiles 0-3 = A panel times B panel. A product is in the tiles, its sums go to memory while the next
-// one begins, and are reduced to `before` during the one after that: so the engine never waits.
+// Tiles 0-3 = A panel times B panel. A product is in the tiles, its sums go to memory while the
+// next one begins, and are reduced to `before` during the one after that: so the engine never
+// waits.
 template <residue_kind Kind, bool Add>
 MDLA_INLINE void tile_product(const signed char* a, const signed char* b, int steps, int* stored,
                               const int* waiting, void* before, void* target,
@@ -81,15 +82,15 @@ MDLA_INLINE void tile_product(const signed char* a, const signed char* b, int st
     if (s == 0) MDLA_TILE_RESTART(0, stored, 128);
     MDLA_TILE_LOAD(4, a, 64);
     MDLA_TILE_LOAD(6, b, 64);
-    MDLA_TILE_DOT(ss, 0, 4, 6);
+    MDLA_TILE_DOT(0, 4, 6);
     if (s == 0) MDLA_TILE_RESTART(1, stored + 16, 128);
     MDLA_TILE_LOAD(7, b + tile_bytes, 64);
-    MDLA_TILE_DOT(ss, 1, 4, 7);
+    MDLA_TILE_DOT(1, 4, 7);
     if (s == 0) MDLA_TILE_RESTART(2, stored + 16 * panel_lanes, 128);
     MDLA_TILE_LOAD(5, a + tile_bytes, 64);
-    MDLA_TILE_DOT(ss, 2, 5, 6);
+    MDLA_TILE_DOT(2, 5, 6);
     if (s == 0) MDLA_TILE_RESTART(3, stored + 16 * panel_lanes + 16, 128);
-    MDLA_TILE_DOT(ss, 3, 5, 7);
+    MDLA_TILE_DOT(3, 5, 7);
     a += 2 * tile_bytes;
     b += 2 * tile_bytes;
     next_a.fetch();
@@ -111,24 +112,26 @@ MDLA_INLINE void prepare_left(multiply_scratch& s, const signed char* a, int ste
   for (int i = 0; i < 2 * steps * tile_bytes; i += 64)
     store16(s.left + i, load16(a + i) ^ (int)0x80808080);
 }
-MDLA_INLINE const signed char* prepare_right(multiply_scratch& s, const signed char* b, int steps) {
-  i32x16 bias[2] = {};
+MDLA_INLINE void prepare_bias(int* bias, const signed char* b, int steps) {
+  i32x16 sums[2] = {};
   for (int k = 0; k < steps; ++k)
     for (int t = 0; t < 2; ++t)
       for (int q = 0; q < 16; ++q)
-        bias[t] = dot_bytes(bias[t], splat16((int)0x80808080),
+        sums[t] = dot_bytes(sums[t], splat16((int)0x80808080),
                             load16(b + (2 * k + t) * tile_bytes + 64 * q));
-  store16(s.bias, -bias[0]);
-  store16(s.bias + 16, -bias[1]);
+  store16(bias, -sums[0]);
+  store16(bias + 16, -sums[1]);
+}
+MDLA_INLINE const signed char* prepare_right(multiply_scratch&, const signed char* b, int) {
   return b;
 }
 
 MDLA_INLINE void product_of_panels(int* sums, const multiply_scratch& s, const signed char* b,
-                                   int steps) {
+                                   const int* bias, int steps) {
   for (int r = 0; r < panel_lanes; r += 8) {
     i32x16 c[8][2];
     MDLA_UNROLL
-    for (int i = 0; i < 8; ++i) c[i][0] = load16(s.bias), c[i][1] = load16(s.bias + 16);
+    for (int i = 0; i < 8; ++i) c[i][0] = load16(bias), c[i][1] = load16(bias + 16);
     for (int k = 0; k < steps; ++k) {
       const unsigned char* x = s.left + (2 * k + r / 16) * tile_bytes + (r % 16) * 64;
       const signed char* y = b + 2 * k * tile_bytes;
@@ -170,8 +173,10 @@ MDLA_INLINE const signed char* prepare_right(multiply_scratch& s, const signed c
   return (const signed char*)s.right;
 }
 
+MDLA_INLINE void prepare_bias(int*, const signed char*, int) {}
+
 MDLA_INLINE void product_of_panels(int* sums, const multiply_scratch& s, const signed char* b,
-                                   int steps) {
+                                   const int*, int steps) {
 #if MDLA_WIDE
   constexpr int R = 8;
 #else
@@ -232,9 +237,8 @@ MDLA_INLINE void multiply_chunk(multiply_scratch& scratch, const multiply_job& j
   fetched_lines next_b{next.b, (panel_lanes + rows - 1) / rows};
   for (int j = 0; j < columns; ++j) {
     for (int i = 0; i < rows; ++i) {
-      tile_product<Kind, Add>(panels.a + i * panel, panels.b + j * panel, steps,
-                              scratch.sums[turn], scratch.sums[turn ^ 1], before[0], target(i, j),
-                              job, next_a, next_b);
+      tile_product<Kind, Add>(panels.a + i * panel, panels.b + j * panel, steps, scratch.sums[turn],
+                              scratch.sums[turn ^ 1], before[0], target(i, j), job, next_a, next_b);
       before[0] = before[1];
       before[1] = target(i, j);
       turn ^= 1;
@@ -250,13 +254,13 @@ MDLA_INLINE void multiply_chunk(multiply_scratch& scratch, const multiply_job& j
       reduce_rows<Kind, Add>(scratch.sums[turn ^ 1 ^ x], before[x], q, job);
 #else
   (void)next;
-  for (int j = 0; j < columns; ++j) {
-    const signed char* right = prepare_right(scratch, panels.b + j * panel, steps);
-    for (int i = 0; i < rows; ++i) {
-      prepare_left(scratch, panels.a + i * panel, steps);
-      product_of_panels(scratch.sums[0], scratch, right, steps);
-      for (int q = 0; q < 16; ++q)
-        reduce_rows<Kind, Add>(scratch.sums[0], target(i, j), q, job);
+  for (int j = 0; j < columns; ++j) prepare_bias(scratch.bias[j], panels.b + j * panel, steps);
+  for (int i = 0; i < rows; ++i) {
+    prepare_left(scratch, panels.a + i * panel, steps);
+    for (int j = 0; j < columns; ++j) {
+      const signed char* right = prepare_right(scratch, panels.b + j * panel, steps);
+      product_of_panels(scratch.sums[0], scratch, right, scratch.bias[j], steps);
+      for (int q = 0; q < 16; ++q) reduce_rows<Kind, Add>(scratch.sums[0], target(i, j), q, job);
     }
   }
 #endif
@@ -276,8 +280,7 @@ void multiply_of(const multiply_job& job) {
             job.b + (k * job.column_panels + length(k) * job.first_column) * panel_lanes};
   };
   for (long long k = 0, next = chunk_steps_max; k < job.steps; k = next, next += chunk_steps_max) {
-    const panel_pair after =
-        next < job.steps ? panels(next) : panel_pair{job.next_a, job.next_b};
+    const panel_pair after = next < job.steps ? panels(next) : panel_pair{job.next_a, job.next_b};
     const int steps = (int)(length(k) / 64);
     if (k == 0 && !job.add) {
       multiply_chunk<Kind, false>(scratch, job, panels(k), steps, after);

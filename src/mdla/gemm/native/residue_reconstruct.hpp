@@ -42,7 +42,7 @@ MDLA_INLINE void interleave_bytes(unsigned* words, const signed char* p, long lo
 #else
   for (int e = 0; e < 64; ++e) {
     unsigned w = 0;
-    for (int i = 0; i < present; ++i) w |= (unsigned)(p[i * plane + e] & 255) << (8 * i);
+    for (int i = 0; i < 4 && i < present; ++i) w |= (unsigned)(p[i * plane + e] & 255) << (8 * i);
     words[e / 4 % 4 * 16 + e / 16 * 4 + e % 4] = w;
   }
 #endif
@@ -78,7 +78,7 @@ MDLA_INLINE void interleave_pairs(unsigned* words, const short* p, long long pla
 #else
   for (int e = 0; e < 64; ++e) {
     unsigned w = 0;
-    for (int i = 0; i < present; ++i) {
+    for (int i = 0; i < 2 && i < present; ++i) {
       const int r = p[i * plane + e];
       w |= (unsigned)((r & 255) | ((r + 128) & 0xff00)) << (16 * i);
     }
@@ -116,20 +116,21 @@ struct converted<twofold<V>> {
   }
 };
 
-// w[c], balanced digits of weight 2^(32 c) with w[0] a multiple of 2^24 -> N limbs. C other than 0
-// is the number of chunks, known when this is compiled.
+// w[c], balanced digits of weight 2^(32 c) with w[0] a multiple of 2^24 -> N limbs, in units of
+// 2^(32 (count - 1) - chunk_level). C other than 0 is the number of chunks, known when this is
+// compiled.
 template <int N, int C, class T>
 MDLA_INLINE expansion<T, N> limbs_of(const T* w, int chunks) {
   T x[C ? C : most_chunks];
   const int count = C ? C : chunks;
   const auto unit = [count](int c) {
-    return splat<T>(as_real((u64)(1023 - 32 * (count - 1 - c)) << 52));
+    return splat<T>(as_real((u64)(1023 + chunk_level(count) - 32 * (count - 1 - c)) << 52));
   };
   // Two digits at the top fit in a double, since M takes 20 bits less than all chunks, and so do
   // the two lowest.
   const int low = count > 3 ? 2 : 1;
   int n = 0;
-  x[n++] = fma(w[count - 2], unit(count - 2), w[count - 1]);
+  x[n++] = fma(w[count - 2], unit(count - 2), mul_rn(w[count - 1], unit(count - 1)));
   MDLA_UNROLL
   for (int c = count - 3; c >= low; --c) x[n++] = mul_rn(w[c], unit(c));
   if (count > 3) {
@@ -197,25 +198,25 @@ MDLA_INLINE void finish_groups(const int* sums, int row, int group, const double
     T w[FixedC ? FixedC : most_chunks];
     MDLA_UNROLL
     for (int c = 0; c < C; ++c)
-      w[c] = fma(converted<T>::load(high[c] + v), splat<T>(0x1p16),
-                 converted<T>::load(low[c] + v));
+      w[c] = fma(converted<T>::load(high[c] + v), splat<T>(0x1p16), converted<T>::load(low[c] + v));
     T top = w[C - 1];
     if (C > 1) top = fma(w[C - 2], down, top);
     if (C > 2) top = fma(w[C - 3], splat<T>(0x1p-64), top);
     const T q = rounded(mul_rn(top, splat<T>(job.inverse)), round);
-    T carry = splat<T>(0);
-    MDLA_UNROLL
-    for (int c = 0; c < C; ++c) {
-      w[c] = fma(carry, down, fma(-q, splat<T>(job.modulus[c]), w[c]));
-      if (c + 1 < C) {
-        carry = rounded(w[c], high_round);
-        w[c] = w[c] - carry;
-      }
-    }
+    w[0] = fma(-q, splat<T>(job.modulus[0]), w[0]);
     const T kept = rounded(w[0], quantum_round);
     const T off = abs(w[0] - kept) - half;
     const mask_t<T> close = !lt(off, splat<T>(-job.tie_width));
-    w[0] = kept;
+    // A half is always carried: digits are in [-2^31, 2^31), and so the only ones of the number.
+    const T quarter = splat<T>(0.25);
+    T above = kept + quarter;
+    MDLA_UNROLL
+    for (int c = 0; c + 1 < C; ++c) {
+      const T carry = rounded(above, high_round);
+      w[c] = above - carry - quarter;
+      above = fma(carry, down, fma(-q, splat<T>(job.modulus[c + 1]), w[c + 1]) + quarter);
+    }
+    w[C - 1] = above - quarter;
     // Lane l is entry `column` of row `at`.
     const auto at = [&](int l) { return row + (v + l) % 16 / 8; };
     const auto column = [&](int l) {
@@ -234,8 +235,7 @@ MDLA_INLINE void finish_groups(const int* sums, int row, int group, const double
       MDLA_UNROLL
       for (int i = 0; i < N; ++i) x.limb[i] = part<P>(r.limb[i], l / width_v<P>);
       scale_results<N>(x, splat<P>(job.row_exponents[at(l)]),
-                       io<P>::load(column_lanes + (v + l) / 16 * 8 + (v + l) % 8),
-                       job.are_factors);
+                       io<P>::load(column_lanes + (v + l) / 16 * 8 + (v + l) % 8), job.are_factors);
       double* to = job.out + at(l) * panel_lanes;
       for (int i = 0; i < N; ++i, to += panel_lanes * panel_lanes) {
         alignas(64) double line[width_v<P>];
@@ -286,8 +286,8 @@ void reconstruct_of(const reconstruct_job& job) {
     };
     for (int t = 0; t < groups && row < panel_lanes; ++t)
       products.multiply(s.sums[row / 2 % 3] + t * group_sums,
-                        job.weights + (long long)t * job.tiles * tile_bytes,
-                        s.words[row / 2 % 2], job.quads, [&] {
+                        job.weights + (long long)t * job.tiles * tile_bytes, s.words[row / 2 % 2],
+                        job.quads, [&] {
                           if (t == 0 && row + 2 < panel_lanes)
                             gather_words(s.words[row / 2 % 2 ^ 1], row + 2, job);
                           finish(2 * (t + 1) / groups);

@@ -78,25 +78,24 @@ void residue_convert(const residue_ops& ops, bool columns, const entries_view& x
   constexpr int most = 128;
   const int share = columns ? most : 16;
   // Lanes that pad the last panel stay as they are: what they enter is never looked at.
-  for_items(ops, (x.lanes + share - 1) / share, threads_for(work, 3e5),
-            [&](long long item) {
-              alignas(64) double low[most], high[most];
-              convert_job mine = job;
-              const long long first = item * share;
-              mine.lanes = (int)std::min<long long>(share, x.lanes - first);
-              for (int l = 0; l < (mine.lanes + 15) / 16 * 16; ++l) {
-                // Lanes with inf or nan are zero here: the caller mends what they enter.
-                const int e = first + l < x.lanes ? format.exponents[first + l] : zero_lane;
-                const int shift = has_exponent(e) ? unit - e : 0;
-                low[l] = has_exponent(e) ? power(shift / 2) : 0;
-                high[l] = has_exponent(e) ? power(shift - shift / 2) : 0;
-              }
-              mine.source = x.p + first * x.lane;
-              mine.low = low;
-              mine.high = high;
-              mine.first_strip = first / 16;
-              (columns ? ops.convert_columns : ops.convert_rows)(mine);
-            });
+  for_items(ops, (x.lanes + share - 1) / share, threads_for(work, 3e5), [&](long long item) {
+    alignas(64) double low[most], high[most];
+    convert_job mine = job;
+    const long long first = item * share;
+    mine.lanes = (int)std::min<long long>(share, x.lanes - first);
+    for (int l = 0; l < (mine.lanes + 15) / 16 * 16; ++l) {
+      // Lanes with inf or nan are zero here: the caller mends what they enter.
+      const int e = first + l < x.lanes ? format.exponents[first + l] : zero_lane;
+      const int shift = has_exponent(e) ? unit - e : 0;
+      low[l] = has_exponent(e) ? power(shift / 2) : 0;
+      high[l] = has_exponent(e) ? power(shift - shift / 2) : 0;
+    }
+    mine.source = x.p + first * x.lane;
+    mine.low = low;
+    mine.high = high;
+    mine.first_strip = first / 16;
+    (columns ? ops.convert_columns : ops.convert_rows)(mine);
+  });
 }
 
 void residue_multiply(const residue_ops& ops, const operand_layout& rows,
@@ -109,8 +108,8 @@ void residue_multiply(const residue_ops& ops, const operand_layout& rows,
       (double)layout.entries() * (double)rows.steps * (double)forms.operand_planes();
   const int threads = threads_for(work, 3e7);
   // A piece's residues, and a chunk of A, stay in the second-level cache; each thread finds some.
-  constexpr long long row_piece = 32;
-  long long column_piece = 32;
+  constexpr long long row_piece = most_piece_panels;
+  long long column_piece = most_piece_panels;
   const long long row_pieces = (rows.panels() + row_piece - 1) / row_piece;
   const auto column_pieces = [&] { return (columns.panels() + column_piece - 1) / column_piece; };
   while (column_piece > 4 && row_pieces * column_pieces() * count < 4 * threads) column_piece /= 2;
@@ -231,7 +230,8 @@ class tile_writer {
  private:
   // Exactly 1 or -1: then nothing is rounded.
   bool is_one(const double* factor, double one) const {
-    return factor && factor[0] == one && std::all_of(factor + 1, factor + limbs_, [](double x) { return x == 0; });
+    return factor && factor[0] == one &&
+           std::all_of(factor + 1, factor + limbs_, [](double x) { return x == 0; });
   }
 
   int limbs_;
@@ -251,7 +251,8 @@ void residue_reconstruct(const residue_ops& ops, const operand_layout& rows,
   const int top = how.exponent + how.shift + 32 * (how.chunks - 1) - chunk_level(how.chunks);
   // Where all factors and their products are far from the ends of the range, one is enough.
   const auto is_moderate = [](const int* e, long long n, int offset) {
-    return std::all_of(e, e + n, [&](int x) { return !has_exponent(x) || std::abs(x + offset) < 400; });
+    return std::all_of(e, e + n,
+                       [&](int x) { return !has_exponent(x) || std::abs(x + offset) < 400; });
   };
   reconstruct_job job{};
   job.byte_plane = layout.byte_plane();
@@ -267,7 +268,8 @@ void residue_reconstruct(const residue_ops& ops, const operand_layout& rows,
   job.quantum = how.quantum;
   job.tie_width = how.tie_width;
   job.limbs = limbs;
-  job.are_factors = is_moderate(how.row_exponents, rows.lanes, top) &&
+  job.are_factors = chunk_level(how.chunks) == 0 &&
+                    is_moderate(how.row_exponents, rows.lanes, top) &&
                     is_moderate(how.column_exponents, columns.lanes, 0);
   const double bytes = (double)rows.lanes * (double)columns.lanes * (double)limbs * sizeof(double);
   const tile_writer writer(ops, limbs, bytes, out, factors);
@@ -289,17 +291,16 @@ void residue_reconstruct(const residue_ops& ops, const operand_layout& rows,
     mine.undecided = undecided;
     const int present_rows = (int)std::min<long long>(panel_lanes, rows.lanes - panel_lanes * i);
     for (int r = 0; r < panel_lanes; ++r)
-      row_scale[r] = scale(r < present_rows ? how.row_exponents[panel_lanes * i + r] : zero_lane, top);
+      row_scale[r] =
+          scale(r < present_rows ? how.row_exponents[panel_lanes * i + r] : zero_lane, top);
     for (long long j = 0; j < column_tiles; ++j) {
-      const int present =
-          (int)std::min<long long>(panel_lanes, columns.lanes - panel_lanes * j);
+      const int present = (int)std::min<long long>(panel_lanes, columns.lanes - panel_lanes * j);
       for (int c = 0; c < panel_lanes; ++c)
         column_scale[c] =
             scale(c < present ? how.column_exponents[panel_lanes * j + c] : zero_lane, 0);
       const long long at = (i * column_tiles + j) * panel_lanes * panel_lanes;
       mine.bytes = product + at;
-      mine.pairs =
-          (const short*)(product + forms.byte_count() * layout.byte_plane()) + at;
+      mine.pairs = (const short*)(product + forms.byte_count() * layout.byte_plane()) + at;
       std::fill_n(undecided, panel_lanes, 0u);
       ops.reconstruct(mine);
       for (int r = 0; r < present_rows; ++r) {

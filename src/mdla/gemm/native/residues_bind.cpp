@@ -4,6 +4,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
 
 #include "ndarray_views.hpp"
 #include "residues.hpp"
@@ -36,11 +38,19 @@ const E* whole(const buffer& a, long long size, const char* text) {
   return a.data<E>();
 }
 
+// So that no number of bytes overflows.
+void check_lengths(long long n, long long m) {
+  if (n < 0 || m < 0) bad_argument(what, "lengths must not be negative");
+  if (((double)n + 64) * ((double)m + 64) > 0x1p48) bad_argument(what, "the matrix is too large");
+}
+
 long long operand_bytes(const residue_forms& forms, long long lanes, long long steps) {
+  check_lengths(lanes, steps);
   return forms.operand_planes() * operand_layout{lanes, steps}.plane();
 }
 
 long long product_bytes(const residue_forms& forms, long long rows, long long columns) {
+  check_lengths(rows, columns);
   const product_layout p{{rows, 0}, {columns, 0}};
   return forms.byte_count() * p.byte_plane() + 2 * forms.pair_count() * p.pair_plane();
 }
@@ -55,18 +65,23 @@ void convert(const std::string& engine, bool columns, nb::handle x, nb::handle e
   if (!p.holds<double>() || p.ndim() != 4 || p.shape(0) < 1 || p.shape(0) > 2 || p.shape(1) < 1 ||
       p.shape(1) > max_cut_limbs)
     bad_argument(what, "float64 planes (parts, N, lanes, steps) are needed");
-  const entries_view view{p.data<double>(), p.stride(0), p.stride(1), p.stride(2), p.stride(3),
-                          (int)p.shape(0), (int)p.shape(1), p.shape(2), p.shape(3)};
-  if (bits < 2 || words < 1 || 32LL * words < bits + 2 || view.parts * words > 64 || bits > 2046 ||
-      (bits + 53) / 52 < view.limbs - 1)
+  const entries_view view{p.data<double>(), p.stride(0),     p.stride(1), p.stride(2), p.stride(3),
+                          (int)p.shape(0),  (int)p.shape(1), p.shape(2),  p.shape(3)};
+  if (bits < 2 || words < 1 || 32LL * words < bits + 2 || view.parts * words > 64 ||
+      bits > most_cut_bits)
     bad_argument(what, "the integers do not fit");
   const int groups = (forms.byte_count() + 15) / 16 + (forms.pair_count() + 7) / 8;
   const int tiles = (view.parts * words + 16) / 16;
   const integer_format format{
-      bits, words, whole<int>(e, view.lanes, "an int32 exponent for each lane is needed"),
+      bits,
+      words,
+      whole<int>(e, view.lanes, "an int32 exponent for each lane is needed"),
       whole<signed char>(c, (long long)groups * tiles * tile_bytes, "constants are missing"),
-      groups, tiles};
+      groups,
+      tiles};
   whole<signed char>(o, operand_bytes(forms, view.lanes, view.steps), whole_residues);
+  if ((std::uintptr_t)o.data<signed char>() % 64)
+    bad_argument(what, "residues must begin at a multiple of 64 bytes");
   if (view.lanes == 0) return;
   nb::gil_scoped_release release;
   residue_convert(ops, columns, view, format, forms, o.data<signed char>());
@@ -76,7 +91,6 @@ void multiply(const std::string& engine, long long m, long long k, long long n,
               const residue_forms& forms, nb::handle a, nb::handle b, nb::handle out, bool add) {
   const residue_ops& ops = ops_of(engine);
   const buffer p(a, false, what), q(b, false, what), o(out, true, what);
-  if (m < 0 || k < 0 || n < 0) bad_argument(what, "lengths must not be negative");
   const signed char* x = whole<signed char>(p, operand_bytes(forms, m, k), whole_residues);
   const signed char* y = whole<signed char>(q, operand_bytes(forms, n, k), whole_residues);
   whole<signed char>(o, product_bytes(forms, m, n), whole_residues);
@@ -106,7 +120,7 @@ reconstruction_tables* make_tables(nb::handle weights, nb::handle modulus, doubl
   if (chunks < 1 || chunks > most_chunks || quads < 1 || quads > most_words || quantum < 1 ||
       quantum > 31 || shift < 0 || !(tie_width >= 0))
     bad_argument(what, "the tables are inconsistent");
-  auto* t = new reconstruction_tables;
+  auto t = std::make_unique<reconstruction_tables>();
   const long long size = (long long)((chunks + 3) / 4) * tiles * tile_bytes;
   const signed char* bytes = whole<signed char>(w, size, "weights are missing");
   t->weights.assign(bytes, bytes + size);
@@ -118,10 +132,22 @@ reconstruction_tables* make_tables(nb::handle weights, nb::handle modulus, doubl
   t->whole_modulus.assign(large_m, large_m + wm.size());
   if (32LL * (long long)t->whole_modulus.size() + 64 < shift + quantum)
     bad_argument(what, "the tables are inconsistent");
-  t->how = {t->weights.data(), quads, tiles, chunks, t->modulus.data(), inverse, quantum, shift,
-            tie_width, t->whole_weights.data(), t->whole_modulus.data(),
-            (int)t->whole_modulus.size(), 0, nullptr, nullptr};
-  return t;
+  t->how = {t->weights.data(),
+            quads,
+            tiles,
+            chunks,
+            t->modulus.data(),
+            inverse,
+            quantum,
+            shift,
+            tie_width,
+            t->whole_weights.data(),
+            t->whole_modulus.data(),
+            (int)t->whole_modulus.size(),
+            0,
+            nullptr,
+            nullptr};
+  return t.release();
 }
 
 const double* factor_of(nb::handle x, int limbs) {

@@ -26,10 +26,10 @@ struct twofold {
   explicit MDLA_INLINE twofold(R x) : a(V(x)), b(V(x)) {}
 };
 
-#define MDLA_TWOFOLD_OPERATOR(op)                                       \
-  template <class V>                                                    \
-  MDLA_INLINE twofold<V> operator op(twofold<V> x, twofold<V> y) {      \
-    return twofold<V>((V)(x.a op y.a), (V)(x.b op y.b));                \
+#define MDLA_TWOFOLD_OPERATOR(op)                                  \
+  template <class V>                                               \
+  MDLA_INLINE twofold<V> operator op(twofold<V> x, twofold<V> y) { \
+    return twofold<V>((V)(x.a op y.a), (V)(x.b op y.b));           \
   }
 MDLA_TWOFOLD_OPERATOR(+)
 MDLA_TWOFOLD_OPERATOR(-)
