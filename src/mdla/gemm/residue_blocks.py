@@ -40,7 +40,11 @@ class ByResidues:
         from mdla.gemm.residues import run
 
         m, _, n = problem.shape
-        out: Planes = np.empty((max(problem.parts), problem.working.limbs, *problem.batch, m, n))
+        shape = (max(problem.parts), problem.working.limbs, *problem.batch, m, n)
+        # From a line of the cache on: tiles of results are written in whole lines.
+        room = np.empty(math.prod(shape) + 8)
+        skip = -room.ctypes.data // 8 % 8
+        out: Planes = room[skip : skip + math.prod(shape)].reshape(shape)
         run(self, problem, out, None, None)
         return out
 

@@ -65,7 +65,8 @@ void exact_residues::digits(double* to, long long entry) const {
     const auto word = [&](int i) {
       return (std::size_t)i < x.size() ? x[(std::size_t)i] : (x.back() < 0 ? i64{-1} : i64{0});
     };
-    const std::uint64_t two = ((std::uint64_t)word(w) & 0xffffffff) | (std::uint64_t)word(w + 1) << 32;
+    const std::uint64_t two = ((std::uint64_t)word(w) & 0xffffffff) | (std::uint64_t)word(w + 1)
+                                                                          << 32;
     const std::uint32_t digit = (std::uint32_t)(two >> s32);
     to[c] = c + 1 < how_.chunks ? (double)digit : (double)(std::int32_t)digit;
   }
