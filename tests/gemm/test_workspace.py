@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 import threading
 
 import numpy as np
@@ -136,3 +137,19 @@ def test_threads_never_share_a_buffer():
     for t in threads:
         t.join()
     assert not clashes
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_has_its_own_memory():
+    """A buffer of the pool, and one in use, keep what the parent wrote when a child writes."""
+    with workspace.borrow(3 << 21) as used:
+        used[:5] = 1
+        child = os.fork()
+        if child == 0:
+            used[:5] = 2
+            with workspace.borrow(1000) as other:
+                other[:] = 3
+            os._exit(0 if len(workspace._pool) == 1 else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert (used[:5] == 1).all()

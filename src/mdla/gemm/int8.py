@@ -22,7 +22,7 @@ def int8_matmul(a: npt.NDArray[np.int8], b: npt.NDArray[np.int8]) -> npt.NDArray
         b: Matrix (k, n) of bytes.
 
     Raises:
-        ValueError: k is above 131071.
+        ValueError: k is above 131071, or the operands are no int8 matrices that fit together.
 
     Example:
         >>> import numpy as np

@@ -48,13 +48,20 @@ def limit() -> int:
 def new_buffer(size: int) -> npt.NDArray[np.int8]:
     """Zeroed memory that begins at a page, in large pages where it is long."""
     if size <= _LARGE_PAGE:
-        return np.frombuffer(mmap.mmap(-1, max(size, 1)), np.int8)
-    memory = mmap.mmap(-1, size + _LARGE_PAGE)
+        return np.frombuffer(_map(max(size, 1)), np.int8)
+    memory = _map(size + _LARGE_PAGE)
     if hasattr(mmap, "MADV_HUGEPAGE"):
         memory.madvise(mmap.MADV_HUGEPAGE)
     whole = np.frombuffer(memory, np.int8)
     skip = -whole.ctypes.data % _LARGE_PAGE
     return whole[skip : skip + size]
+
+
+def _map(size: int) -> mmap.mmap:
+    """Memory of this process alone: by default that of a forked child would be shared with it."""
+    if not hasattr(mmap, "MAP_PRIVATE"):
+        return mmap.mmap(-1, size)
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
 @contextmanager
@@ -79,6 +86,17 @@ def borrow(size: int) -> Iterator[npt.NDArray[np.int8]]:
                 if kept > limit():
                     del _pool[i:]
                     break
+
+
+def _start_anew() -> None:
+    """In a forked child: the lock may be held by a thread that it does not have."""
+    global _lock
+    _lock = threading.Lock()
+    _pool.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)
 
 
 def release_memory() -> None:

@@ -41,10 +41,16 @@ struct registers {
   unsigned a, b, c, d;
 };
 
-registers leaf_7(unsigned sub) {
+registers read_leaf_7(unsigned sub) {
   registers r{};
   __get_cpuid_count(7, sub, &r.a, &r.b, &r.c, &r.d);
   return r;
+}
+
+// Read once: under a hypervisor the instruction takes microseconds.
+const registers& leaf_7(unsigned sub) {
+  static const registers leaves[] = {read_leaf_7(0), read_leaf_7(1)};
+  return leaves[sub];
 }
 
 bool has(unsigned word, int bit) { return word >> bit & 1; }

@@ -29,8 +29,8 @@ void convert(nb::handle x, bool lanes_are_lines, nb::handle exponents, int bits,
     bad_argument(what, "float64 planes (parts, N, lines, entries) are needed");
   const entries_view view{p.data<double>(), p.stride(0),     p.stride(1), p.stride(2), p.stride(3),
                           (int)p.shape(0),  (int)p.shape(1), p.shape(2),  p.shape(3)};
-  if (bits < 2 || words < 1 || words > most_halves || 32LL * words < bits + 2 || bits > 2046 ||
-      2 * view.parts * words > most_halves || (bits + 53) / 52 < view.limbs - 1)
+  if (bits < 2 || words < 1 || words > most_halves || 32LL * words < bits + 2 ||
+      bits > most_cut_bits || 2 * view.parts * words > most_halves)
     bad_argument(what, "the integers do not fit");
   if (!e.holds<int>() || !e.is_contiguous() ||
       e.size() != (lanes_are_lines ? view.lanes : view.steps))
