@@ -350,7 +350,8 @@ def _scaled(x: Planes, factor: Any) -> Planes:
     if factor[0] == -1 and not factor[1:].any():
         scaled = np.negative(x)
     else:
-        scaled = _native.elementwise("mul", None, x[np.newaxis], factor.reshape(1, -1, 1, 1))[0]
+        factors = np.broadcast_to(factor[:, np.newaxis, np.newaxis], x.shape)
+        scaled = _native.elementwise("mul", None, x[np.newaxis], factors[np.newaxis])[0]
     return scaled
 
 

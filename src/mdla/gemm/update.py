@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mdla.core import convert, planes as _planes
-from mdla.core.arithmetic import add, multiply
+from mdla.core.arithmetic import add, multiply, negative
 from mdla.core.array import MDArray, wrap
 from mdla.core.operands import to_array
 from mdla.gemm.plan import decide, read_problem
@@ -84,11 +84,8 @@ def update(
     for axis in sorted(problem.drop):
         planes = planes.squeeze(axis)
     result = wrap(_planes.cast(planes, problem.result), problem.result)
-    if not _is(factors[0], 1):
-        result = multiply(factors[0], result)
-    if not _is(factors[1], 0):
-        result = add(result, C if _is(factors[1], 1) else multiply(factors[1], C))
-    C[...] = result
+    result = _times(factors[0], result)
+    C[...] = result if _is(factors[1], 0) else add(result, _times(factors[1], C))
 
 
 def _factor(x: Any, name: str) -> MDArray:
@@ -100,6 +97,13 @@ def _factor(x: Any, name: str) -> MDArray:
 
 def _is(x: MDArray, value: int) -> bool:
     return bool(x == value)
+
+
+def _times(factor: MDArray, x: MDArray) -> MDArray:
+    """The product; exact for 1 and -1 in every precision."""
+    if _is(factor, 1):
+        return x
+    return negative(x) if _is(factor, -1) else multiply(factor, x)
 
 
 def _limbs(x: MDArray, working: Any) -> npt.NDArray[Any]:
