@@ -122,12 +122,12 @@ def test_conversion_of_any_strides(rng, columns):
 # -- products ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("k", [1, 64, 65, 512, 513, 1100])
+@pytest.mark.parametrize("k", [1, 65, 512, 1100])
 @pytest.mark.parametrize("kind", ["largest", "mixed", "random"])
 def test_products_of_residues(rng, k, kind):
     """The largest residues there are, of one sign and of both; for bytes and pairs."""
     forms = forms_of(residue_system(420), 1)
-    m, n = (33, 40) if kind == "random" else (3, 5)
+    m, n = (33, 35) if kind == "random" and k < 512 else (3, 5)
     digits = operand_planes(forms)
     a, b = (rng.integers(-63, 64, (digits, s, k)) for s in (m, n))
     count = forms.byte_count
