@@ -282,8 +282,8 @@ def test_constants_of_the_bound(prec, parts, k):
             continue
         p = scheme._bits_for(task, least)
         assert p % 2 == 0
-        # The quantum is 2^(p + beta - 3); half of it and the roundings of entries, times 2^p.
-        error = Fraction(2) ** (terms.bit_length() - 4) + terms * (1 + Fraction(1, 2**48))
+        # Half of the quantum and the roundings of entries, times 2^p.
+        error = Fraction(2) ** (scheme._quantum_above(terms) - 1) + terms * (1 + Fraction(1, 2**48))
         sums = Fraction(2) ** least * (1 - Fraction(1, 2**52))
         eps = Fraction(1, 2 ** (52 * limbs))
         assert error / 2**p + Fraction(51, 100) * eps * sums <= k * eps * sums

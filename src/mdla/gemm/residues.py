@@ -218,7 +218,7 @@ def item_of(task: Task) -> Item:
         _own_bits(x, s, bits, task.limbs) for x, s in ((task.a, rows), (_swapped(task.b), columns))
     ]
     terms = max(1, task.parts * k)
-    quantum = sum(own) - bits + terms.bit_length() - 3
+    quantum = sum(own) - bits + _quantum_above(terms)
     # More bits for what is exact with fewer than the other side: all of them zeros.
     own[own.index(min(own))] += max(0, LEAST_QUANTUM - quantum)
     return Item(
@@ -230,6 +230,16 @@ def item_of(task: Task) -> Item:
         span,
         far,
     )
+
+
+def _quantum_above(terms: int) -> int:
+    """How many bits above the errors of the integers results are rounded.
+
+    At most so many that half the quantum is ``terms / 8``, and ``sqrt(terms) / 4`` for long sums:
+    no more than what rounding errors of the integers add up to as a rule.
+    """
+    beta = terms.bit_length()
+    return min(beta - 3, (beta + 1) // 2 - 2)
 
 
 def _swapped(planes: Planes) -> Planes:
