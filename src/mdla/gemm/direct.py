@@ -30,7 +30,7 @@ from mdla.gemm.costs import direct_seconds
 from mdla.gemm.engines import Choice, Scheme, register
 from mdla.gemm.plan import Problem
 
-__all__ = ["Direct", "Simd", "by_any_exponents", "real_operands"]
+__all__ = ["Direct", "Simd", "by_any_exponents", "grouped", "real_operands", "unstacked"]
 
 Planes = npt.NDArray[Any]
 
@@ -81,7 +81,7 @@ class Direct(Scheme):
                 choices.append(Choice("integer", digits))
             else:
                 choices.append(floating)
-        return _grouped(choices)._replace(span=max(spans))
+        return grouped(choices)._replace(span=max(spans))
 
     def typical(self, problem: Problem) -> Choice:
         """The kernel for entries of about one size."""
@@ -113,7 +113,7 @@ def _tries_mixed(problem: Problem) -> bool:
     return tried and terms >= _MIXED_TERMS and m * k * n * parts >= _MIXED_SIZE
 
 
-def _grouped(choices: list[Choice]) -> Choice:
+def grouped(choices: list[Choice]) -> Choice:
     """One choice for a batch of which each matrix has its own."""
     places: dict[Choice, list[int]] = {}
     for i, choice in enumerate(choices):
@@ -228,13 +228,19 @@ def _one_batch(x: Planes, y: Planes, batch: tuple[int, ...]) -> tuple[Planes, Pl
 
 def _by_tiles(problem: Problem, choice: Choice) -> Planes:
     a, b = real_operands(problem)
-    m, _, n = problem.shape
-    limbs, batch = a.shape[0], problem.batch
+    limbs = a.shape[0]
     if a.shape[1] > 1 and b.strides[1] == 0:
         # One matrix on the right: the batch on the left is a taller matrix.
         a, b = a.reshape(limbs, 1, a.shape[1] * a.shape[2], a.shape[3]), b[:, :1]
     out: Planes = np.empty((limbs, a.shape[1], a.shape[2], b.shape[3]))
     _native.matmul_direct(out, a, b, choice.kernel, choice.digits)
+    return unstacked(problem, out)
+
+
+def unstacked(problem: Problem, out: Planes) -> Planes:
+    """Undo the stacking of `real_operands` in planes ``(N, batch, m', n')`` of a product."""
+    m, _, n = problem.shape
+    limbs, batch = out.shape[0], problem.batch
     left, right = problem.parts
     if left == 2:
         parts = np.moveaxis(out.reshape(limbs, *batch, 2, m, n), -3, 0)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from mdla import _native
 from mdla.core import planes as _planes
 from mdla.gemm import engines
-from mdla.gemm.direct import real_operands
+from mdla.gemm.direct import real_operands, unstacked
 from mdla.gemm.plan import Problem
 
 __all__ = [
@@ -162,7 +162,7 @@ def multiply(
             x, y = _without(x, rows, -2), _without(y, columns, -1)
             out[:, i] = product(i, x, y)
             left[i], right[i] = rows, columns
-    result = _parts(problem, out)
+    result = unstacked(problem, out)
     if left.any() or right.any():
         _by_direct(problem, result, left, right)
     return result
@@ -186,19 +186,6 @@ def _finite(x: Planes, y: Planes, m: int, n: int) -> tuple[Planes, Planes, Mask,
     rows = _folded(~np.isfinite(x[0]).all(axis=-1), m)
     columns = _folded(~np.isfinite(y[0]).all(axis=-2), n)
     return _without(x, rows, -2), _without(y, columns, -1), rows, columns
-
-
-def _parts(problem: Problem, out: Planes) -> Planes:
-    """Undo the stacking of `real_operands` in planes (N, batch, m', n')."""
-    m, _, n = problem.shape
-    limbs, batch = out.shape[0], problem.batch
-    if problem.parts[0] == 2:
-        parts = np.moveaxis(out.reshape(limbs, *batch, 2, m, n), -3, 0)
-    elif problem.parts[1] == 2:
-        parts = np.moveaxis(out.reshape(limbs, *batch, m, 2, n), -2, 0)
-    else:
-        return out.reshape(1, limbs, *batch, m, n)
-    return np.ascontiguousarray(parts)
 
 
 def _by_direct(problem: Problem, result: Planes, rows: Mask, columns: Mask) -> None:

@@ -17,6 +17,7 @@ Three families of moduli serve three kinds of matrix engines:
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -33,6 +34,7 @@ __all__ = [
     "pair_digits",
     "pair_moduli",
     "residue_system",
+    "root_of_minus_one",
     "to_residues",
     "wide_moduli",
 ]
@@ -193,6 +195,18 @@ def residue_system(bits: int) -> ResidueSystem:
 def max_bits() -> int:
     """The bits that all bytes and pairs hold together."""
     return ResidueSystem(byte_moduli() + pair_moduli()).bits
+
+
+@lru_cache(maxsize=1024)
+def root_of_minus_one(m: int) -> int | None:
+    """Some j with ``j**2 = -1`` modulo m, below 256 or a prime; None without one, or for even m."""
+    if m % 2 == 0 or (m > 255 and m % 4 == 3):
+        return None
+    if m <= 255:
+        candidates: Iterable[int] = range(1, m)
+    else:  # x**((m-1)/2) = -1 for half of all x
+        candidates = (pow(x, (m - 1) // 4, m) for x in range(2, m))
+    return next((j for j in candidates if (j * j + 1) % m == 0), None)
 
 
 def to_residues(integers: Any, system: ResidueSystem) -> npt.NDArray[np.int64]:

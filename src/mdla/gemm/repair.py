@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mdla import _native
-from mdla.gemm.plan import conjugate
 
 if TYPE_CHECKING:
     from mdla.gemm.residues import Item, Task
@@ -43,12 +42,7 @@ def _ieee(task: Task, rows: Any, columns: Any) -> list[npt.NDArray[np.float64]]:
     Such a sum is inf or nan whatever its finite terms are, so these only count by their signs,
     and no order of summation matters.
     """
-    a, b = (
-        _signs(conjugate(z) if c else z)
-        for z, c in zip(
-            (task.a[:, 0, rows], task.b[:, 0][..., columns]), task.conjugated, strict=True
-        )
-    )
+    a, b = (_signs(z[:, 0]) for z in task.factors(rows, columns))
     with np.errstate(invalid="ignore"):
         if task.parts == 1:
             return [_product(a[0], b[0])]
@@ -76,12 +70,6 @@ def _form_tiles(task: Task, far: npt.NDArray[np.bool_], outs: list[Planes]) -> N
         edges = np.flatnonzero(np.diff(np.concatenate([[False], row, [False]])))
         for first, last in zip(edges[::2], edges[1::2], strict=True):
             rows, columns = slice(i * TILE, (i + 1) * TILE), slice(first * TILE, last * TILE)
-            a, b = (
-                conjugate(z) if c else z
-                for z, c in zip(
-                    (task.a[:, :, rows], task.b[..., columns]), task.conjugated, strict=True
-                )
-            )
-            parts = by_any_exponents(a, b, task.limbs)
+            parts = by_any_exponents(*task.factors(rows, columns), task.limbs)
             for out, part in zip(outs, parts, strict=True):
                 out[:, rows, columns] = part

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mdla import _native
-from mdla.gemm.moduli import PAIR_BASE, ResidueSystem
+from mdla.gemm.moduli import PAIR_BASE, ResidueSystem, root_of_minus_one
 
 __all__ = [
     "LEAST_QUANTUM",
@@ -110,7 +110,7 @@ def forms_of(system: ResidueSystem, parts: int) -> Forms:
     inputs: list[tuple[int, ...]] = []
     outputs: list[list[int]] = [[] for _ in range(parts)]
     for m in system.moduli:
-        root = _root_of_minus_one(m) if parts == 2 else None
+        root = root_of_minus_one(m) if parts == 2 else None
         if parts == 1:
             some: list[tuple[int, ...]] = [(1,)]
             parts_of: list[tuple[int, ...]] = [(1,)]
@@ -125,14 +125,6 @@ def forms_of(system: ResidueSystem, parts: int) -> Forms:
             of_part += coefficients
     native = _native.residue_forms([m for m in moduli if m <= 255], [m for m in moduli if m > 255])
     return Forms(system, tuple(moduli), tuple(inputs), tuple(map(tuple, outputs)), native)
-
-
-@lru_cache(maxsize=512)
-def _root_of_minus_one(m: int) -> int | None:
-    """Some j with ``j**2 = -1`` modulo m, and None where there is none or m is even."""
-    if m % 2 == 0:
-        return None
-    return next((j for j in range(1, m) if (j * j + 1) % m == 0), None)
 
 
 def words_for(bits: int) -> int:

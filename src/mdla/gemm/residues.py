@@ -91,6 +91,12 @@ class Task:
         """(m, k, n)."""
         return self.a.shape[-2], self.a.shape[-1], self.b.shape[-1]
 
+    def factors(self, rows: Any, columns: Any) -> tuple[Planes, Planes]:
+        """Some rows of the one factor and some columns of the other, conjugated where they are."""
+        left, right = self.conjugated
+        a, b = self.a[:, :, rows], self.b[..., columns]
+        return conjugate(a) if left else a, conjugate(b) if right else b
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -311,7 +317,7 @@ def _own_bits(x: Planes, s: Survey, bits: int, limbs: int) -> int:
     """
     if x.shape[1] == limbs or x.size == 0:
         return bits
-    biased = (x.view(np.int64) if x.flags.c_contiguous else x.copy().view(np.int64)) >> 52 & 0x7FF
+    biased = np.ascontiguousarray(x).view(np.int64) >> 52 & 0x7FF
     last = np.where(x != 0, np.maximum(biased, 1) - 1075, 9999).min(axis=(0, 1, 3))
     regular = (s.exponents != _native.zero_lane) & (s.exponents != _native.special_lane)
     needed = (s.exponents - last)[regular]
@@ -329,18 +335,18 @@ def run(engine: Any, problem: Problem, out: Planes, alpha: Any, beta: Any) -> No
         mended = item.far is not None or any(
             (s.exponents == _native.special_lane).any() for s in (item.rows, item.columns)
         )
-        if mended and (alpha is not None or beta is not None):
-            # What is mended replaces whole results: form the product by itself.
-            outs = [np.empty(x.shape) for x in outs]
-            engine.multiply(task, item, outs, None, None)
-            with stage("repair"):
-                repair(task, item, outs)
-            _combine(whole, outs, alpha, beta)
+        if not mended:
+            engine.multiply(task, item, outs, alpha, beta)
             continue
-        engine.multiply(task, item, outs, alpha, beta)
-        if mended:
-            with stage("repair"):
-                repair(task, item, outs)
+        apart = alpha is not None or beta is not None
+        if apart:  # what is mended replaces whole results: form the product by itself
+            outs = [np.empty(x.shape) for x in outs]
+        if item.far is None or not item.far.all():
+            engine.multiply(task, item, outs, None, None)
+        with stage("repair"):
+            repair(task, item, outs)
+        if apart:
+            _combine(whole, outs, alpha, beta)
 
 
 def _combine(targets: list[Planes], products: list[Planes], alpha: Any, beta: Any) -> None:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from mdla import _native
 from mdla.gemm import int8, lanes, workspace
-from mdla.gemm.direct import _grouped, real_operands
+from mdla.gemm.direct import grouped, real_operands
 from mdla.gemm.engines import Choice, Scheme, register
 from mdla.gemm.plan import Problem
 
@@ -269,7 +269,7 @@ class Slices(Scheme):
             count = min(slices_for(limbs, span), most_slices(limbs))
             choices.append(Choice("slices", count, span))
         largest = max(choice.span or 0 for choice in choices)
-        return _grouped(choices)._replace(span=largest)
+        return grouped(choices)._replace(span=largest)
 
 
 def _twice(problem: Problem) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mdla import _native
-from mdla.gemm.moduli import ResidueSystem, wide_moduli
+from mdla.gemm.moduli import ResidueSystem, root_of_minus_one, wide_moduli
 from mdla.gemm.residue_tables import symmetric, tables
 
 __all__ = ["BYTES", "Wide", "bits_for", "byte_tables", "constants", "reconstruction", "wide_system"]
@@ -61,7 +61,7 @@ class Wide:
         """1/2 and 1/2j modulo one of the moduli."""
         if self.parts == 1:
             return 0.0, 0.0
-        j = _root_of_minus_one(modulus)
+        j = _root(modulus)
         half, over = (symmetric(pow(x, -1, modulus), modulus) for x in (2, 2 * j))
         return float(half), float(over)
 
@@ -86,12 +86,11 @@ def wide_system(bits: int, parts: int) -> Wide:
     raise ValueError(f"wide moduli hold up to {product.bit_length() - 1} bits, not {bits}")
 
 
-@lru_cache(maxsize=512)
-def _root_of_minus_one(p: int) -> int:
-    """Some j with ``j**2 = -1`` modulo a prime p = 1 modulo 4."""
-    # x**((p-1)/2) = -1 for half of all x.
-    powers = (pow(x, (p - 1) // 4, p) for x in range(2, p))
-    return next(j for j in powers if (j * j + 1) % p == 0)
+def _root(m: int) -> int:
+    """Some j with ``j**2 = -1``: moduli for complex entries are primes 1 modulo 4."""
+    j = root_of_minus_one(m)
+    assert j is not None
+    return j
 
 
 @lru_cache(maxsize=64)
@@ -111,7 +110,7 @@ def constants(wide: Wide, words: int, conjugated: bool = False) -> npt.NDArray[n
     for m in wide.system.moduli:
         inputs: list[tuple[int, ...]] = [(1,)]
         if wide.parts == 2:
-            j = _root_of_minus_one(m)
+            j = _root(m)
             inputs = [(1, -j), (1, j)] if conjugated else [(1, j), (1, -j)]
         for coefficients in inputs:
             row = [c * pow(2, 16 * i, m) for c in coefficients for i in range(2 * words)]

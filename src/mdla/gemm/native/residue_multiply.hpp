@@ -209,10 +209,6 @@ MDLA_INLINE void product_of_panels(int* sums, const multiply_scratch& s, const s
 
 #endif
 
-struct operand_starts {
-  const signed char *a, *b;
-};
-
 // The panels of the job in one chunk of an operand.
 struct panel_pair {
   const signed char *a, *b;

@@ -189,6 +189,9 @@ class tile_writer {
       : limbs_(limbs),
         out_(out),
         factors_(factors),
+        negates_(is_one(factors.alpha, -1)),
+        scales_(factors.alpha && !negates_ && !is_one(factors.alpha, 1)),
+        adds_old_(is_one(factors.beta, 1)),
         ops_(vector_ops_for<double>(limbs)),
         copy_(bytes < streamed_bytes ? ops.copy : ops.stream) {}
 
@@ -198,10 +201,10 @@ class tile_writer {
       double* line = tile + r * panel_lanes;
       double* to = out_.p + (row + r) * out_.row + column * out_.column;
       const operand<double> product{line, plane, 1};
-      if (is_one(factors_.alpha, -1)) {
+      if (negates_) {
         for (int i = 0; i < limbs_; ++i)
           for (int c = 0; c < columns; ++c) line[i * plane + c] = -line[i * plane + c];
-      } else if (factors_.alpha && !is_one(factors_.alpha, 1)) {
+      } else if (scales_) {
         ops_->mul(columns, {line, plane}, product, {factors_.alpha, 1, 0});
       }
       if (factors_.beta) {
@@ -210,7 +213,7 @@ class tile_writer {
           for (int c = 0; c < columns; ++c)
             old[i * panel_lanes + c] = to[i * out_.limb + c * out_.column];
         const operand<double> before{old, panel_lanes, 1};
-        if (is_one(factors_.beta, 1)) {
+        if (adds_old_) {
           ops_->add(columns, {line, plane}, product, before);
         } else {
           ops_->mul_add(columns, {line, plane}, before, {factors_.beta, 1, 0}, product);
@@ -237,6 +240,7 @@ class tile_writer {
   int limbs_;
   result_view out_;
   update_factors factors_;
+  bool negates_, scales_, adds_old_;
   const vector_ops<double>* ops_;
   void (*copy_)(double* to, const double* from, int n);
 };
