@@ -10,7 +10,6 @@ import pytest
 
 import mdla
 from mdla import _native
-from mdla.gemm import residue_blocks
 from mdla.gemm.prepared import Prepared, prepare
 from tests.gemm.residues import PRECS, check, each_engine, multiply
 from tests.gemm.schemes import powers, random
@@ -27,7 +26,7 @@ def conversions(monkeypatch):
         calls.append(args)
         return original(*args)
 
-    monkeypatch.setattr(residue_blocks._native, "residue_convert", convert)
+    monkeypatch.setattr(_native, "residue_convert", convert)
     return calls
 
 

@@ -10,7 +10,6 @@ import pytest
 
 import mdla
 from mdla import _native
-from mdla.gemm import residue_blocks
 from mdla.gemm.residue_blocks import block_sizes
 from tests.gemm import schemes
 from tests.gemm.residues import assert_one_result, available, check, multiply
@@ -174,7 +173,7 @@ class Recorder:
             self.calls.append(args)
             return original(*args)
 
-        monkeypatch.setattr(residue_blocks._native, name, call)
+        monkeypatch.setattr(_native, name, call)
 
 
 @pytest.mark.parametrize("complex", [False, True])

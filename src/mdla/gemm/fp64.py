@@ -8,24 +8,18 @@ exact. The integers are those of the int8 engines, and so are the bits of the re
 from __future__ import annotations
 
 import math
-from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mdla import _native
-from mdla.gemm.costs import residue_seconds
-from mdla.gemm.prepared import Prepared, residues_of
-from mdla.gemm.residue_blocks import ByResidues, block_sizes
+from mdla.gemm.residue_blocks import InBlocks
 from mdla.gemm.residue_tables import words_for
-from mdla.gemm.timing import stage
 from mdla.gemm.wide_tables import BYTES, Wide, bits_for, constants, reconstruction, wide_system
-from mdla.gemm.workspace import borrow, new_buffer
 
 if TYPE_CHECKING:
-    from mdla.gemm.engines import Choice
-    from mdla.gemm.plan import Problem
     from mdla.gemm.residues import Item, Task
 
 __all__ = ["Fp64", "finisher", "residue_planes", "wide_of"]
@@ -35,7 +29,7 @@ Planes = npt.NDArray[Any]
 _LINE = 32  # lines of residues are multiples of this many long
 
 
-class Fp64(ByResidues):
+class Fp64(InBlocks):
     """The engine ``"fp64-blas"``: NumPy's product of float64 matrices.
 
     Attributes:
@@ -48,46 +42,62 @@ class Fp64(ByResidues):
         """Always."""
         return True
 
-    def predict(self, problem: Problem, choice: Choice) -> float:
-        """Seconds with the threads in use; see `mdla.gemm.costs`."""
-        return sum(self.stages(problem, choice).values())
+    def stages_of(self, task: Task, item: Item) -> _Stages:
+        """Residues as float64 matrices, their products as bytes."""
+        return _Stages(wide_of(task, item), task, item)
 
-    def stages(self, problem: Problem, choice: Choice) -> dict[str, float]:
-        """Predicted seconds of each stage."""
-        return residue_seconds(self.name, problem, choice)
 
-    def workspace(self, problem: Problem) -> int:
-        """Bytes of residues that a chosen product borrows; those of prepared operands are kept."""
-        from mdla.gemm.residues import tasks
+@dataclass(frozen=True, slots=True)
+class _Stages:
+    wide: Wide
+    task: Task
+    item: Item
 
-        some = zip(tasks(problem), problem.memo["items"], strict=True)
-        return max((_blocks(task, wide_of(task, item))[1] for task, item in some), default=0)
+    def operand_bytes(self, lanes: int, steps: int) -> int:
+        # Whichever of lanes and steps are the lines.
+        return 8 * self.wide.forms * max(_padded(lanes) * steps, lanes * _padded(steps))
 
-    def multiply(self, task: Task, item: Item, outs: list[Planes], alpha: Any, beta: Any) -> None:
-        """``outs = alpha A B + beta outs``, planes ``(N, m, n)`` for each part."""
-        m, k, n = task.shape
-        wide = wide_of(task, item)
-        (mb, nb, kb), _ = _blocks(task, wide)
-        with ExitStack() as stack:
-            left = _Operand(wide, task, item, 0, (mb, kb), stack)
-            right = _Operand(wide, task, item, 1, (nb, kb), stack)
-            sums = stack.enter_context(borrow(_sum_bytes(wide, mb, nb)))
-            product = stack.enter_context(borrow(_product_bytes(wide, mb, nb)))
-            for j in range(0, n, nb):
-                for i in range(0, m, mb):
-                    rows, columns = min(mb, m - i), min(nb, n - j)
-                    for s in range(0, max(k, 1), kb):
-                        a, b = left.block(i, s), right.block(j, s)
-                        with stage("products"):
-                            _multiply(wide, a, b, sums, product, s > 0)
-                    finish = finisher(
-                        item, k, wide.native, reconstruction(wide.system, item.quantum)
-                    )
-                    size = _native.residue_product_bytes(wide.native, rows, columns)
-                    at = slice(i, i + rows), slice(j, j + columns)
-                    for part, out in enumerate(outs):
-                        with stage("reconstruct"):
-                            finish(product[part * size :], at, out, alpha, beta)
+    def product_bytes(self, rows: int, columns: int) -> int:
+        # The bytes of all parts, and behind them the products for one modulus.
+        return _product_bytes(self.wide, rows, columns) + _sum_bytes(self.wide, rows, columns)
+
+    def key(self, side: int) -> Any:
+        return self.item.bits[side], self.wide
+
+    def convert(
+        self, side: int, x: Planes, lanes: slice, buffer: npt.NDArray[np.int8]
+    ) -> npt.NDArray[np.float64]:
+        exponents = (self.item.rows, self.item.columns)[side].exponents[lanes]
+        conjugated = self.task.conjugated[side]
+        return residue_planes(self.wide, x, exponents, self.item.bits[side], conjugated, buffer)
+
+    def multiply(
+        self,
+        a: npt.NDArray[Any],
+        b: npt.NDArray[Any],
+        shape: tuple[int, int, int],
+        buffer: npt.NDArray[np.int8],
+        add: bool,
+    ) -> None:
+        rows, _, columns = shape
+        sums = buffer[_product_bytes(self.wide, rows, columns) :]
+        _multiply(self.wide, a, b, sums, buffer, add)
+
+    def finish(
+        self,
+        part: int,
+        at: tuple[slice, slice],
+        buffer: npt.NDArray[np.int8],
+        out: Planes,
+        alpha: Any,
+        beta: Any,
+    ) -> None:
+        wide, item = self.wide, self.item
+        tables = reconstruction(wide.system, item.quantum)
+        finish = finisher(item, self.task.shape[1], wide.native, tables)
+        rows, columns = (x.stop - x.start for x in at)
+        size = _product_bytes(wide, rows, columns) // wide.parts
+        finish(buffer[part * size :], at, out, alpha, beta)
 
 
 def wide_of(task: Task, item: Item) -> Wide:
@@ -144,27 +154,6 @@ def _multiply(
             )
 
 
-def _blocks(task: Task, wide: Wide) -> tuple[tuple[int, int, int], int]:
-    """Rows, columns and inner length of the blocks, and the bytes of their residues."""
-    fixed = (task.owners[0] is not None, task.owners[1] is not None)
-
-    def sizes(mb: int, nb: int, kb: int) -> tuple[int, int, int]:
-        return (
-            _operand_bytes(wide, mb, kb),
-            _operand_bytes(wide, nb, kb),
-            _product_bytes(wide, mb, nb) + _sum_bytes(wide, mb, nb),
-        )
-
-    blocks = block_sizes(task.shape, sizes, fixed)
-    a, b, c = sizes(*blocks)
-    return blocks, (0 if fixed[0] else a) + (0 if fixed[1] else b) + c
-
-
-def _operand_bytes(wide: Wide, lanes: int, steps: int) -> int:
-    """Of residues, whichever of lanes and steps are the lines."""
-    return 8 * wide.forms * max(_padded(lanes) * steps, lanes * _padded(steps))
-
-
 def _product_bytes(wide: Wide, rows: int, columns: int) -> int:
     size: int = _native.residue_product_bytes(wide.native, rows, columns)
     return wide.parts * size
@@ -217,52 +206,3 @@ def residue_planes(
     )
     residues = out[:, :, :length]
     return residues if lanes_are_lines else np.swapaxes(residues, -1, -2)
-
-
-class _Operand:
-    """The blocks of one operand as residues; the last one that was asked for is kept."""
-
-    def __init__(
-        self,
-        wide: Wide,
-        task: Task,
-        item: Item,
-        side: int,
-        block: tuple[int, int],
-        stack: ExitStack,
-    ) -> None:
-        self._wide = wide
-        self._stage = ("convert A", "convert B")[side]
-        # Planes (c, N, lanes, steps).
-        self._x = task.a if side == 0 else np.swapaxes(task.b, -1, -2)
-        self._exponents = (item.rows, item.columns)[side].exponents
-        self._bits = item.bits[side]
-        self._conjugated = task.conjugated[side]
-        self._block = block
-        self._at: tuple[int, int] | None = None
-        owner = task.owners[side]
-        self._owner: Prepared | None = owner if self._x.shape[-2:] == block else None
-        self._key = (side, task.keys[side], self._bits, wide)
-        if self._owner is None:
-            self._buffer = stack.enter_context(borrow(_operand_bytes(wide, *block)))
-
-    def block(self, lane: int, step: int) -> npt.NDArray[np.float64]:
-        """Residues (forms, lanes, steps) of the block that begins there."""
-        if self._owner is not None:
-            return residues_of(self._owner, self._key, self._convert_whole)
-        if self._at != (lane, step):
-            self._residues = self._convert(self._buffer, lane, step)
-            self._at = lane, step
-        return self._residues
-
-    def _convert_whole(self) -> npt.NDArray[np.float64]:
-        return self._convert(new_buffer(_operand_bytes(self._wide, *self._block)), 0, 0)
-
-    def _convert(
-        self, buffer: npt.NDArray[np.int8], lane: int, step: int
-    ) -> npt.NDArray[np.float64]:
-        lanes, steps = self._block
-        x = self._x[:, :, lane : lane + lanes, step : step + steps]
-        exponents = self._exponents[lane : lane + lanes]
-        with stage(self._stage):
-            return residue_planes(self._wide, x, exponents, self._bits, self._conjugated, buffer)

@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Products by residues on int8 engines, block by block so that memory stays bounded."""
+"""Products by residues, block by block so that memory stays bounded."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from mdla import _native
 from mdla.gemm.costs import residue_seconds
 from mdla.gemm.prepared import Prepared, residues_of
-from mdla.gemm.residue_tables import constants, reconstruction, words_for
 from mdla.gemm.timing import stage
 from mdla.gemm.workspace import borrow, limit, new_buffer
 
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from mdla.gemm.plan import Problem
     from mdla.gemm.residues import Item, Task
 
-__all__ = ["ByResidues", "Int8", "block_sizes"]
+__all__ = ["ByResidues", "InBlocks", "Stages", "block_sizes"]
 
 Planes = npt.NDArray[Any]
 
@@ -55,19 +53,56 @@ class ByResidues:
         run(self, problem, out, alpha, beta if beta.any() else None)
 
 
-class Int8(ByResidues):
-    """An engine that multiplies int8 matrices with sums in int32.
+class Stages(Protocol):
+    """The stages of one task on an engine, on blocks of its operands and result.
 
-    Args:
-        name: ``"int8-amx"``, ``"int8-vnni"`` or ``"int8-portable"``.
+    Residues are whatever the engine multiplies, kept in buffers of bytes.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def operand_bytes(self, lanes: int, steps: int) -> int:
+        """Bytes of the residues of a block of an operand."""
 
-    def available(self) -> bool:
-        """Whether the processor and the operating system have it."""
-        return bool(_native.has_residue_engine(self.name))
+    def product_bytes(self, rows: int, columns: int) -> int:
+        """Bytes of the residues of a block of the result, and of what is needed to form them."""
+
+    def key(self, side: int) -> Any:
+        """What the residues of an operand depend on besides its entries."""
+
+    def convert(
+        self, side: int, x: Planes, lanes: slice, buffer: npt.NDArray[np.int8]
+    ) -> npt.NDArray[Any]:
+        """Residues, in the buffer, of planes (c, N, lanes, steps), some lanes of operand A or B."""
+
+    def multiply(
+        self,
+        a: npt.NDArray[Any],
+        b: npt.NDArray[Any],
+        shape: tuple[int, int, int],
+        buffer: npt.NDArray[np.int8],
+        add: bool,
+    ) -> None:
+        """Form residues of a product of shape (rows, steps, columns), or add to them."""
+
+    def finish(
+        self,
+        part: int,
+        at: tuple[slice, slice],
+        buffer: npt.NDArray[np.int8],
+        out: Planes,
+        alpha: Any,
+        beta: Any,
+    ) -> None:
+        """``out = alpha C + beta out`` at the rows and columns of a block, for one part."""
+
+
+class InBlocks(ByResidues):
+    """An engine that works block by block: it has a name and gives the `Stages` of a task."""
+
+    name: str
+
+    def stages_of(self, task: Task, item: Item) -> Stages:
+        """What the engine does for one task."""
+        raise NotImplementedError
 
     def predict(self, problem: Problem, choice: Choice) -> float:
         """Seconds with the threads in use; see `mdla.gemm.costs`."""
@@ -82,119 +117,77 @@ class Int8(ByResidues):
         from mdla.gemm.residues import tasks
 
         some = zip(tasks(problem), problem.memo["items"], strict=True)
-        return max((_blocks(task, item)[1] for task, item in some), default=0)
+        return max((_blocks(task, self.stages_of(task, item))[1] for task, item in some), default=0)
 
     def multiply(self, task: Task, item: Item, outs: list[Planes], alpha: Any, beta: Any) -> None:
         """``outs = alpha A B + beta outs``, planes ``(N, m, n)`` for each part."""
         m, k, n = task.shape
-        native = item.forms.native
-        (mb, nb, kb), _ = _blocks(task, item)
+        stages = self.stages_of(task, item)
+        (mb, nb, kb), _ = _blocks(task, stages)
         with ExitStack() as stack:
-            left = _Operand(self.name, task, item, 0, (mb, kb), stack)
-            right = _Operand(self.name, task, item, 1, (nb, kb), stack)
-            sums = stack.enter_context(borrow(_native.residue_product_bytes(native, mb, nb)))
+            left = _Operand(stages, task, 0, (mb, kb), stack)
+            right = _Operand(stages, task, 1, (nb, kb), stack)
+            buffer = stack.enter_context(borrow(stages.product_bytes(mb, nb)))
             for j in range(0, n, nb):
                 for i in range(0, m, mb):
-                    rows, columns = min(mb, m - i), min(nb, n - j)
+                    at = slice(i, min(i + mb, m)), slice(j, min(j + nb, n))
+                    rows, columns = (s.stop - s.start for s in at)
                     for s in range(0, max(k, 1), kb):
-                        steps = min(kb, k - s)
                         a, b = left.block(i, s), right.block(j, s)
+                        shape = rows, min(kb, k - s), columns
                         with stage("products"):
-                            _native.residue_multiply(
-                                self.name, rows, steps, columns, native, a, b, sums, s > 0
-                            )
+                            stages.multiply(a, b, shape, buffer, s > 0)
                     for part, out in enumerate(outs):
                         with stage("reconstruct"):
-                            _native.residue_reconstruct(
-                                self.name,
-                                k,
-                                native,
-                                sums,
-                                reconstruction(item.forms, part, item.quantum),
-                                -sum(item.bits),
-                                item.rows.exponents[i : i + rows],
-                                item.columns.exponents[j : j + columns],
-                                out[:, i : i + rows, j : j + columns],
-                                alpha,
-                                beta,
-                            )
+                            stages.finish(part, at, buffer, out, alpha, beta)
 
 
 class _Operand:
     """The blocks of one operand as residues; the last one that was asked for is kept."""
 
     def __init__(
-        self,
-        engine: str,
-        task: Task,
-        item: Item,
-        side: int,
-        block: tuple[int, int],
-        stack: ExitStack,
+        self, stages: Stages, task: Task, side: int, block: tuple[int, int], stack: ExitStack
     ) -> None:
-        self._engine = engine
-        self._item = item
+        self._stages = stages
         self._side = side
         # Planes (c, N, lanes, steps).
         self._x = task.a if side == 0 else np.swapaxes(task.b, -1, -2)
-        self._survey = (item.rows, item.columns)[side]
         self._block = block
         self._at: tuple[int, int] | None = None
-        owner = task.owners[side]
         whole = self._x.shape[-2:] == block
-        self._owner: Prepared | None = owner if whole else None
-        self._conjugated = task.conjugated[side]
-        self._key = (side, task.keys[side], item.bits[side], item.forms.moduli)
+        self._owner: Prepared | None = task.owners[side] if whole else None
+        self._key = (side, task.keys[side], stages.key(side))
         if self._owner is None:
-            self._buffer = stack.enter_context(borrow(self._size(*block)))
+            self._buffer = stack.enter_context(borrow(stages.operand_bytes(*block)))
 
-    def _size(self, lanes: int, steps: int) -> int:
-        size: int = _native.residue_operand_bytes(self._item.forms.native, lanes, steps)
-        return size
-
-    def block(self, lane: int, step: int) -> npt.NDArray[np.int8]:
+    def block(self, lane: int, step: int) -> npt.NDArray[Any]:
         """Residues of the block that begins there."""
         if self._owner is not None:
             return residues_of(self._owner, self._key, self._convert_whole)
         if self._at != (lane, step):
-            self._convert(self._buffer, lane, step)
+            self._residues = self._convert(self._buffer, lane, step)
             self._at = lane, step
-        return self._buffer
+        return self._residues
 
-    def _convert_whole(self) -> npt.NDArray[np.int8]:
-        buffer = new_buffer(self._size(*self._block))
-        self._convert(buffer, 0, 0)
-        return buffer
+    def _convert_whole(self) -> npt.NDArray[Any]:
+        return self._convert(new_buffer(self._stages.operand_bytes(*self._block)), 0, 0)
 
-    def _convert(self, buffer: npt.NDArray[np.int8], lane: int, step: int) -> None:
-        lanes, steps = self._block
-        x = self._x[:, :, lane : lane + lanes, step : step + steps]
-        bits = self._item.bits[self._side]
-        words = words_for(bits)
+    def _convert(self, buffer: npt.NDArray[np.int8], lane: int, step: int) -> npt.NDArray[Any]:
+        lanes = slice(lane, lane + self._block[0])
+        x = self._x[:, :, lanes, step : step + self._block[1]]
         with stage("convert B" if self._side else "convert A"):
-            _native.residue_convert(
-                self._engine,
-                self._side == 1,
-                x,
-                self._survey.exponents[lane : lane + lanes],
-                bits,
-                words,
-                constants(self._item.forms, words, self._conjugated),
-                self._item.forms.native,
-                buffer,
-            )
+            return self._stages.convert(self._side, x, lanes, buffer)
 
 
-def _blocks(task: Task, item: Item) -> tuple[tuple[int, int, int], int]:
+def _blocks(task: Task, stages: Stages) -> tuple[tuple[int, int, int], int]:
     """Rows, columns and inner length of the blocks, and the bytes of their residues."""
-    native = item.forms.native
     fixed = (task.owners[0] is not None, task.owners[1] is not None)
 
     def sizes(mb: int, nb: int, kb: int) -> tuple[int, int, int]:
         return (
-            _native.residue_operand_bytes(native, mb, kb),
-            _native.residue_operand_bytes(native, nb, kb),
-            _native.residue_product_bytes(native, mb, nb),
+            stages.operand_bytes(mb, kb),
+            stages.operand_bytes(nb, kb),
+            stages.product_bytes(mb, nb),
         )
 
     blocks = block_sizes(task.shape, sizes, fixed)

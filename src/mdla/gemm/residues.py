@@ -28,11 +28,11 @@ from mdla import _native
 from mdla.gemm.engines import Choice, Scheme, register
 from mdla.gemm.fp8_engine import Fp8Simulated
 from mdla.gemm.fp64 import Fp64
+from mdla.gemm.int8_engines import Int8
 from mdla.gemm.moduli import residue_system
 from mdla.gemm.plan import Problem, conjugate
 from mdla.gemm.prepared import Prepared, survey_of
 from mdla.gemm.repair import repair
-from mdla.gemm.residue_blocks import Int8
 from mdla.gemm.residue_tables import LEAST_QUANTUM, Forms, forms_of, words_for
 from mdla.gemm.survey import Survey, least_sum, survey
 from mdla.gemm.timing import stage
