@@ -40,6 +40,13 @@ void ieee_lane(double* sums, const operand_side& one, const operand_side& many) 
     if (sums[l] != sums[l]) sums[l] = std::numeric_limits<double>::quiet_NaN();
 }
 
+double power_of_two(int e) {
+  const std::uint64_t bits = (std::uint64_t)(1023 + e) << 52;
+  double x;
+  std::memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
 namespace {
 
 using u64 = std::uint64_t;
@@ -47,14 +54,6 @@ using u128 = unsigned __int128;
 
 constexpr u64 digit_mask = (u64{1} << 52) - 1;
 constexpr int stage_steps = 64;
-
-// 2^e for e in [-1022, 1023]; std::ldexp takes longer than packing a small row.
-double power_of_two(int e) {
-  const u64 bits = (u64)(1023 + e) << 52;
-  double x;
-  std::memcpy(&x, &bits, sizeof x);
-  return x;
-}
 
 // v[t] of weight 2^(-52 t), t = 0..D+1, to digits; what lies below digit D is dropped.
 void carry_up(u64* digits, u128* v, int D) {

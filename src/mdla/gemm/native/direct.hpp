@@ -84,6 +84,9 @@ void mixed_suffices(char* answers, const matrix_batch& a, const matrix_batch& b,
 // Exponent E with |x| <= 2^(E - 1) (1 - 2^-41) for all |x| <= largest (1 + 2^-53); 0 for zero.
 int scale_exponent(double largest);
 
+// 2^e for e in [-1022, 1023]; std::ldexp takes longer than packing a small row.
+double power_of_two(int e);
+
 // sums[l] = sum over k of products of the leading limbs of `one` lane and lane l of `many`, by the
 // rules of IEEE arithmetic.
 void ieee_lane(double* sums, const operand_side& one, const operand_side& many);

@@ -4,7 +4,7 @@
 // Sums are formed modulo 2^32, which is exact for those that fit 32 bits. A tile of 32 x 32 results
 // and 64 steps takes 2^16 multiply-adds: 4 tile products with AMX, 1024 dot products with VNNI.
 #include "int8_product.hpp"
-#include "int8_unit.hpp"
+#include "panel_product.hpp"
 
 namespace mdla {
 inline namespace MDLA_LEVEL {
@@ -15,6 +15,7 @@ struct scratch {
 #if !MDLA_AMX
   alignas(64) unsigned char left[2 * panel_lanes * int8_chunk];
   alignas(64) unsigned char right[2 * panel_lanes * int8_chunk];
+  alignas(64) int bias[panel_lanes];
 #endif
 };
 
@@ -46,91 +47,15 @@ MDLA_INLINE void tile_product(scratch& s, const signed char* a, const signed cha
 
 #else
 
-#if MDLA_WIDE
-constexpr int rows_together = 8;
-#else
-constexpr int rows_together = 2;  // registers hold a part of a vector
-#endif
-
-#if MDLA_VNNI
-
-// The left operand as unsigned bytes, 128 more; what that adds is taken off at the end.
 MDLA_INLINE void prepare(scratch& s, const signed char* a, int steps) {
-  for (int i = 0; i < 2 * steps * tile_bytes; i += 64)
-    store16(s.left + i, load16(a + i) ^ (int)0x80808080);
+  prepare_left(s.left, a, steps);
 }
 
 MDLA_INLINE void tile_product(scratch& s, const signed char*, const signed char* b, int steps) {
-  i32x16 bias[2] = {};
-  for (int r = 0; r < panel_lanes; r += rows_together) {
-    i32x16 c[rows_together][2] = {};
-    for (int k = 0; k < steps; ++k) {
-      const unsigned char* x = s.left + (2 * k + r / 16) * tile_bytes + (r % 16) * 64;
-      const signed char* y = b + 2 * k * tile_bytes;
-      for (int q = 0; q < 16; ++q) {
-        const i32x16 y0 = load16(y + 64 * q), y1 = load16(y + tile_bytes + 64 * q);
-        if (r == 0) {
-          bias[0] = dot_bytes(bias[0], splat16((int)0x80808080), y0);
-          bias[1] = dot_bytes(bias[1], splat16((int)0x80808080), y1);
-        }
-        MDLA_UNROLL
-        for (int i = 0; i < rows_together; ++i) {
-          int w;
-          std::memcpy(&w, x + 64 * i + 4 * q, 4);
-          const i32x16 u = splat16(w);
-          c[i][0] = dot_bytes(c[i][0], u, y0);
-          c[i][1] = dot_bytes(c[i][1], u, y1);
-        }
-      }
-    }
-    MDLA_UNROLL
-    for (int i = 0; i < rows_together; ++i) {
-      store16(s.sums + (r + i) * panel_lanes, c[i][0] - bias[0]);
-      store16(s.sums + (r + i) * panel_lanes + 16, c[i][1] - bias[1]);
-    }
-  }
+  prepare_bias(s.bias, b, steps);
+  product_of_panels(s.sums, s.left, prepare_right(s.right, b, steps), s.bias, steps);
 }
 
-#else
-
-// Both operands as 16-bit integers: of 4 steps, 0 and 2 first, then 1 and 3.
-MDLA_INLINE void widen(unsigned char* to, const signed char* from, int steps) {
-  for (int i = 0; i < 2 * steps * tile_bytes; i += 64) {
-    const i32x16 x = load16(from + i);
-    store16(to + 2 * i, even_bytes(x));
-    store16(to + 2 * i + 64, odd_bytes(x));
-  }
-}
-MDLA_INLINE void prepare(scratch& s, const signed char* a, int steps) { widen(s.left, a, steps); }
-
-MDLA_INLINE void tile_product(scratch& s, const signed char*, const signed char* b, int steps) {
-  widen(s.right, b, steps);
-  for (int r = 0; r < panel_lanes; r += rows_together) {
-    i32x16 c[rows_together][2] = {};
-    for (int k = 0; k < steps; ++k) {
-      const unsigned char* x = s.left + (4 * k + 2 * (r / 16)) * tile_bytes + (r % 16) * 128;
-      const unsigned char* y = s.right + 4 * k * tile_bytes;
-      for (int h = 0; h < 32; ++h) {  // halves of quads
-        const i32x16 y0 = load16(y + 64 * h), y1 = load16(y + 2 * tile_bytes + 64 * h);
-        MDLA_UNROLL
-        for (int i = 0; i < rows_together; ++i) {
-          int w;
-          std::memcpy(&w, x + 128 * i + 64 * (h % 2) + 4 * (h / 2), 4);
-          const i32x16 u = splat16(w);
-          c[i][0] = c[i][0] + dot_shorts(u, y0);
-          c[i][1] = c[i][1] + dot_shorts(u, y1);
-        }
-      }
-    }
-    MDLA_UNROLL
-    for (int i = 0; i < rows_together; ++i) {
-      store16(s.sums + (r + i) * panel_lanes, c[i][0]);
-      store16(s.sums + (r + i) * panel_lanes + 16, c[i][1]);
-    }
-  }
-}
-
-#endif
 #endif
 
 MDLA_INLINE void put(const scratch& s, int* out, int columns, const int8_job& job) {

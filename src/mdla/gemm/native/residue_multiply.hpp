@@ -13,7 +13,7 @@
 // the reduction of the tile before it is hidden; 8192 dot products with VNNI.
 #pragma once
 
-#include "int8_unit.hpp"
+#include "panel_product.hpp"
 
 namespace mdla {
 inline namespace MDLA_LEVEL {
@@ -105,108 +105,6 @@ MDLA_INLINE void tile_product(const signed char* a, const signed char* b, int st
   }
 }
 
-#elif MDLA_VNNI
-
-// The left operand as unsigned bytes, 128 more; what that adds is taken off by the start values.
-MDLA_INLINE void prepare_left(multiply_scratch& s, const signed char* a, int steps) {
-  for (int i = 0; i < 2 * steps * tile_bytes; i += 64)
-    store16(s.left + i, load16(a + i) ^ (int)0x80808080);
-}
-MDLA_INLINE void prepare_bias(int* bias, const signed char* b, int steps) {
-  i32x16 sums[2] = {};
-  for (int k = 0; k < steps; ++k)
-    for (int t = 0; t < 2; ++t)
-      for (int q = 0; q < 16; ++q)
-        sums[t] = dot_bytes(sums[t], splat16((int)0x80808080),
-                            load16(b + (2 * k + t) * tile_bytes + 64 * q));
-  store16(bias, -sums[0]);
-  store16(bias + 16, -sums[1]);
-}
-MDLA_INLINE const signed char* prepare_right(multiply_scratch&, const signed char* b, int) {
-  return b;
-}
-
-MDLA_INLINE void product_of_panels(int* sums, const multiply_scratch& s, const signed char* b,
-                                   const int* bias, int steps) {
-  for (int r = 0; r < panel_lanes; r += 8) {
-    i32x16 c[8][2];
-    MDLA_UNROLL
-    for (int i = 0; i < 8; ++i) c[i][0] = load16(bias), c[i][1] = load16(bias + 16);
-    for (int k = 0; k < steps; ++k) {
-      const unsigned char* x = s.left + (2 * k + r / 16) * tile_bytes + (r % 16) * 64;
-      const signed char* y = b + 2 * k * tile_bytes;
-      for (int q = 0; q < 16; ++q) {
-        const i32x16 y0 = load16(y + 64 * q), y1 = load16(y + tile_bytes + 64 * q);
-        MDLA_UNROLL
-        for (int i = 0; i < 8; ++i) {
-          int w;
-          std::memcpy(&w, x + 64 * i + 4 * q, 4);
-          const i32x16 u = splat16(w);
-          c[i][0] = dot_bytes(c[i][0], u, y0);
-          c[i][1] = dot_bytes(c[i][1], u, y1);
-        }
-      }
-    }
-    MDLA_UNROLL
-    for (int i = 0; i < 8; ++i) {
-      store16(sums + (r + i) * panel_lanes, c[i][0]);
-      store16(sums + (r + i) * panel_lanes + 16, c[i][1]);
-    }
-  }
-}
-
-#else
-
-// Both operands as 16-bit integers: of 4 steps, 0 and 2 first, then 1 and 3.
-MDLA_INLINE void widen(unsigned char* to, const signed char* from, int steps) {
-  for (int i = 0; i < 2 * steps * tile_bytes; i += 64) {
-    const i32x16 x = load16(from + i);
-    store16(to + 2 * i, even_bytes(x));
-    store16(to + 2 * i + 64, odd_bytes(x));
-  }
-}
-MDLA_INLINE void prepare_left(multiply_scratch& s, const signed char* a, int steps) {
-  widen(s.left, a, steps);
-}
-MDLA_INLINE const signed char* prepare_right(multiply_scratch& s, const signed char* b, int steps) {
-  widen(s.right, b, steps);
-  return (const signed char*)s.right;
-}
-
-MDLA_INLINE void prepare_bias(int*, const signed char*, int) {}
-
-MDLA_INLINE void product_of_panels(int* sums, const multiply_scratch& s, const signed char* b,
-                                   const int*, int steps) {
-#if MDLA_WIDE
-  constexpr int R = 8;
-#else
-  constexpr int R = 2;  // registers hold a quarter or an eighth of a vector
-#endif
-  for (int r = 0; r < panel_lanes; r += R) {
-    i32x16 c[R][2] = {};
-    for (int k = 0; k < steps; ++k) {
-      const unsigned char* x = s.left + (4 * k + 2 * (r / 16)) * tile_bytes + (r % 16) * 128;
-      const signed char* y = b + 4 * k * tile_bytes;
-      for (int h = 0; h < 32; ++h) {  // halves of quads
-        const i32x16 y0 = load16(y + 64 * h), y1 = load16(y + 2 * tile_bytes + 64 * h);
-        MDLA_UNROLL
-        for (int i = 0; i < R; ++i) {
-          int w;
-          std::memcpy(&w, x + 128 * i + 64 * (h % 2) + 4 * (h / 2), 4);
-          const i32x16 u = splat16(w);
-          c[i][0] = c[i][0] + dot_shorts(u, y0);
-          c[i][1] = c[i][1] + dot_shorts(u, y1);
-        }
-      }
-    }
-    MDLA_UNROLL
-    for (int i = 0; i < R; ++i) {
-      store16(sums + (r + i) * panel_lanes, c[i][0]);
-      store16(sums + (r + i) * panel_lanes + 16, c[i][1]);
-    }
-  }
-}
-
 #endif
 
 // The panels of the job in one chunk of an operand.
@@ -252,10 +150,10 @@ MDLA_INLINE void multiply_chunk(multiply_scratch& scratch, const multiply_job& j
   (void)next;
   for (int j = 0; j < columns; ++j) prepare_bias(scratch.bias[j], panels.b + j * panel, steps);
   for (int i = 0; i < rows; ++i) {
-    prepare_left(scratch, panels.a + i * panel, steps);
+    prepare_left(scratch.left, panels.a + i * panel, steps);
     for (int j = 0; j < columns; ++j) {
-      const signed char* right = prepare_right(scratch, panels.b + j * panel, steps);
-      product_of_panels(scratch.sums[0], scratch, right, scratch.bias[j], steps);
+      const signed char* right = prepare_right(scratch.right, panels.b + j * panel, steps);
+      product_of_panels(scratch.sums[0], scratch.left, right, scratch.bias[j], steps);
       for (int q = 0; q < 16; ++q) reduce_rows<Kind, Add>(scratch.sums[0], target(i, j), q, job);
     }
   }

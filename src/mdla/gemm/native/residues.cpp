@@ -26,13 +26,6 @@ void for_items(const residue_ops& ops, long long count, int threads, const F& f)
   });
 }
 
-double power(int e) {
-  const std::uint64_t bits = (std::uint64_t)(1023 + e) << 52;
-  double x;
-  std::memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
 }  // namespace
 
 residue_forms::residue_forms(const std::vector<int>& bytes, const std::vector<int>& pairs)
@@ -87,8 +80,8 @@ void residue_convert(const residue_ops& ops, bool columns, const entries_view& x
       // Lanes with inf or nan are zero here: the caller mends what they enter.
       const int e = first + l < x.lanes ? format.exponents[first + l] : zero_lane;
       const int shift = has_exponent(e) ? unit - e : 0;
-      low[l] = has_exponent(e) ? power(shift / 2) : 0;
-      high[l] = has_exponent(e) ? power(shift - shift / 2) : 0;
+      low[l] = has_exponent(e) ? power_of_two(shift / 2) : 0;
+      high[l] = has_exponent(e) ? power_of_two(shift - shift / 2) : 0;
     }
     mine.source = x.p + first * x.lane;
     mine.low = low;
@@ -286,7 +279,7 @@ void residue_reconstruct(const residue_ops& ops, const operand_layout& rows,
     unsigned undecided[panel_lanes];
     const auto scale = [&](int e, int offset) {
       const int x = has_exponent(e) ? e + offset : offset;
-      return job.are_factors ? power(has_exponent(e) ? x : 0) : (double)x;
+      return job.are_factors ? power_of_two(has_exponent(e) ? x : 0) : (double)x;
     };
     reconstruct_job mine = job;
     mine.row_exponents = row_scale;

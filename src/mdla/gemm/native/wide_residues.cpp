@@ -71,8 +71,8 @@ void wide_convert(const entries_view& x, const wide_format& format, double* targ
   for (std::size_t l = 0; l < (std::size_t)lanes; ++l) {
     const int e = format.exponents[l];
     if (!has_exponent(e)) continue;
-    low[l] = std::ldexp(1.0, (unit - e) / 2);
-    high[l] = std::ldexp(1.0, unit - e - (unit - e) / 2);
+    low[l] = power_of_two((unit - e) / 2);
+    high[l] = power_of_two(unit - e - (unit - e) / 2);
   }
   job.low = low.data();
   job.high = high.data();
