@@ -94,6 +94,9 @@ def stacked(planes: Planes, batch: tuple[int, ...]) -> Planes:
 # Powers of two up to here in the data cost no bits of any format, so nothing need be scaled.
 _MODERATE = 100
 
+# 2**e and 2**-e are normal doubles up to here.
+_NORMAL = 1022
+
 
 def exponents_along(planes: Planes, *axes: int) -> npt.NDArray[np.int32]:
     """The exponents e of the largest entries along axes, in [2^(e-1), 2^e); 0 for zeros.
@@ -112,5 +115,10 @@ def is_moderate(exponents: npt.NDArray[np.int32]) -> bool:
 
 def times_power(planes: Planes, exponents: npt.NDArray[np.int32]) -> None:
     """Multiply by ``2**exponents`` in place; they broadcast against the last axes."""
+    if not exponents.any():
+        return
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        np.ldexp(planes, exponents, out=planes)
+        if np.abs(exponents).max() <= _NORMAL:
+            np.multiply(planes, np.ldexp(1.0, exponents), out=planes)
+        else:
+            np.ldexp(planes, exponents, out=planes)

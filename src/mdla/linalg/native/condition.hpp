@@ -23,4 +23,9 @@ double reciprocal_condition(const double_triangle& r);
 // The same for the upper triangle of planes (n, n).
 double reciprocal_condition(const planes_view<double>& r);
 
+// The same for A = L R, the multipliers of the unit lower triangular L below the diagonal of R,
+// where `norm` is that of A with |re| + |im| for the size of an entry.
+double reciprocal_condition_lu(const double_triangle& factors, double norm);
+double reciprocal_condition_lu(const planes_view<double>& factors, double norm);
+
 }  // namespace mdla

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "products.hpp"
 #include "reflector.hpp"
 #include "threads.hpp"
 
@@ -30,6 +31,10 @@ void unload(const field& f, size n, double* to, size part, size limb, size step,
       for (size i = 0; i < n; ++i) q[i * step] = p[i];
     }
 }
+
+// Triangles of this order are worked on by vectors in substitute_block: products of matrices are
+// faster than vectors from here on, in every precision.
+constexpr size leaf = 8;
 
 class substitution {
  public:
@@ -147,6 +152,27 @@ class substitution {
 void substitute(const matrix& t, const matrix& b, triangle kind) {
   if (b.rows * b.columns == 0) return;
   substitution(t, b, kind).run();
+}
+
+void substitute_block(const matrix& t, const matrix& b, triangle kind) {
+  const size n = t.rows;
+  if (n <= leaf || b.columns < lane_block) {
+    substitute(t, b, kind);
+    return;
+  }
+  size half = leaf;
+  while (2 * half < n) half *= 2;
+  const matrix head = b.block(0, 0, half, b.columns), tail = b.from(half, 0);
+  const matrix before = t.block(0, 0, half, half), after = t.from(half, half);
+  if (kind.lower) {
+    substitute_block(before, head, kind);
+    subtract_in_place(tail, product(t.block(half, 0, n - half, half), none, head).view());
+    substitute_block(after, tail, kind);
+  } else {
+    substitute_block(after, tail, kind);
+    subtract_in_place(head, product(t.block(0, half, half, n - half), none, tail).view());
+    substitute_block(before, head, kind);
+  }
 }
 
 void subtract_in_place(const matrix& to, const matrix& from) {

@@ -15,6 +15,10 @@ struct triangle {
 // x_j. The diagonal must not be zero.
 void substitute(const linalg::matrix& t, const linalg::matrix& b, triangle kind);
 
+// The same by halves of T, with matrix products of the direct scheme, for B whose rows are at unit
+// stride.
+void substitute_block(const linalg::matrix& t, const linalg::matrix& b, triangle kind);
+
 // C -= P in place, (m, n) with unit-stride rows in both.
 void subtract_in_place(const linalg::matrix& c, const linalg::matrix& p);
 
