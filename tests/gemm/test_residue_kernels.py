@@ -257,13 +257,17 @@ def good_calls():
     }
 
 
+# Exponents that no lane has.
+FAR = [-(2**31), _native.zero_lane - 1, _native.special_lane + 1, 2**31 - 1]
+
 WRONG = {
     "engine": ["int8", "", None, 3],
     "columns": [None],
     "x": [None, np.ones((1, 2, 5)), np.ones((3, 2, 5, 70)), np.ones((1, 17, 5, 70)),
           np.ones((1, 2, 5, 70), np.float32), np.ones((0, 2, 5, 70)), np.ones((1, 0, 5, 70)),
           np.ones((1, 2, 6, 70)), np.ones((2, 2, 50, 7))],
-    "exponents": [None, np.zeros(4, np.int32), np.zeros(5), np.zeros(10, np.int32)[::2], []],
+    "exponents": [None, np.zeros(4, np.int32), np.zeros(5), np.zeros(10, np.int32)[::2], [],
+                  *(np.full(5, e, np.int32) for e in FAR)],
     "bits": [-1, 0, 1, 63, 2000, 10**6, 2**40, 1.5, None],
     "words": [-1, 0, 1, 65, 2**20, None],
     "constants": [None, np.zeros(3, np.int8), np.zeros((9, 9, 9), np.int16)],
@@ -278,9 +282,11 @@ WRONG = {
     "b": [None, np.zeros(100, np.int8), np.zeros(10**7, np.int8)[::-1]],
     "product": [None, np.zeros(100, np.int8), np.zeros(10**6, np.int16)],
     "tables": [None, 0],
-    "exponent": [2**40, None],
-    "row_exponents": [None, np.zeros(4, np.int32), np.zeros(5, np.int64)],
-    "column_exponents": [None, np.zeros(4, np.int32), np.zeros(5, np.int64)],
+    "exponent": [2**40, None, *FAR],
+    "row_exponents": [None, np.zeros(4, np.int32), np.zeros(5, np.int64),
+                      *(np.full(5, e, np.int32) for e in FAR)],
+    "column_exponents": [None, np.zeros(4, np.int32), np.zeros(5, np.int64),
+                         *(np.full(5, e, np.int32) for e in FAR)],
     "add": [None],
     "alpha": [np.zeros(3), 1.0, np.zeros(4, np.float32), np.zeros((8,))[::2]],
     "beta": [np.zeros(1), np.zeros(4, int)],

@@ -188,32 +188,21 @@ class tile_writer {
         ops_(vector_ops_for<double>(limbs)),
         copy_(bytes < streamed_bytes ? ops.copy : ops.stream) {}
 
+  // Asks for the old entries early: rows lie far apart.
+  void fetch(long long row, long long column, int rows, int columns) const {
+    if (!factors_.beta || out_.column != 1) return;
+    for (int i = 0; i < limbs_; ++i)
+      for (int r = 0; r < rows; ++r)
+        for (int c = 0; c < columns; c += 8)
+          __builtin_prefetch(out_.p + i * out_.limb + (row + r) * out_.row + column + c, 1, 2);
+  }
+
   void write(double* tile, long long row, long long column, int rows, int columns) const {
-    const long long plane = panel_lanes * panel_lanes;
-    for (int r = 0; r < rows; ++r) {
-      double* line = tile + r * panel_lanes;
-      double* to = out_.p + (row + r) * out_.row + column * out_.column;
-      const operand<double> product{line, plane, 1};
-      if (negates_) {
-        for (int i = 0; i < limbs_; ++i)
-          for (int c = 0; c < columns; ++c) line[i * plane + c] = -line[i * plane + c];
-      } else if (scales_) {
-        ops_->mul(columns, {line, plane}, product, {factors_.alpha, 1, 0});
-      }
-      if (factors_.beta) {
-        alignas(64) double old[max_cut_limbs * panel_lanes];
-        for (int i = 0; i < limbs_; ++i)
-          for (int c = 0; c < columns; ++c)
-            old[i * panel_lanes + c] = to[i * out_.limb + c * out_.column];
-        const operand<double> before{old, panel_lanes, 1};
-        if (adds_old_) {
-          ops_->add(columns, {line, plane}, product, before);
-        } else {
-          ops_->mul_add(columns, {line, plane}, before, {factors_.beta, 1, 0}, product);
-        }
-      }
+    double* to = out_.p + row * out_.row + column * out_.column;
+    combine(tile, to, rows, columns);
+    for (int r = 0; r < rows; ++r, to += out_.row) {
       for (int i = 0; i < limbs_; ++i) {
-        const double* from = line + i * plane;
+        const double* from = tile + i * plane + r * panel_lanes;
         if (out_.column == 1) {
           copy_(to + i * out_.limb, from, columns);
         } else {
@@ -224,6 +213,46 @@ class tile_writer {
   }
 
  private:
+  static constexpr int plane = panel_lanes * panel_lanes;
+
+  void combine(double* tile, const double* to, int rows, int columns) const {
+    const long long count = rows * panel_lanes;
+    const operand<double> product{tile, plane, 1};
+    if (scales_) ops_->mul(count, {tile, plane}, product, {factors_.alpha, 1, 0});
+    if (!factors_.beta) {
+      if (negates_) negate(tile, count);
+      return;
+    }
+    alignas(64) double old[max_cut_limbs * plane];
+    for (int i = 0; i < limbs_; ++i) {
+      for (int r = 0; r < rows; ++r) {
+        const double* from = to + i * out_.limb + r * out_.row;
+        double* line = old + i * plane + r * panel_lanes;
+        if (out_.column == 1 && columns == panel_lanes) {
+          std::memcpy(line, from, sizeof(double[panel_lanes]));
+        } else {
+          for (int c = 0; c < panel_lanes; ++c) line[c] = c < columns ? from[c * out_.column] : 0;
+        }
+      }
+    }
+    const operand<double> before{old, plane, 1};
+    if (adds_old_ && negates_) {
+      ops_->sub(count, {tile, plane}, before, product);
+      return;
+    }
+    if (negates_) negate(tile, count);
+    if (adds_old_) {
+      ops_->add(count, {tile, plane}, product, before);
+    } else {
+      ops_->mul_add(count, {tile, plane}, before, {factors_.beta, 1, 0}, product);
+    }
+  }
+
+  void negate(double* tile, long long count) const {
+    for (int i = 0; i < limbs_; ++i)
+      for (long long e = 0; e < count; ++e) tile[i * plane + e] = -tile[i * plane + e];
+  }
+
   // Exactly 1 or -1: then nothing is rounded.
   bool is_one(const double* factor, double one) const {
     return factor && factor[0] == one &&
@@ -299,6 +328,7 @@ void residue_reconstruct(const residue_ops& ops, const operand_layout& rows,
       mine.bytes = product + at;
       mine.pairs = (const short*)(product + forms.byte_count() * layout.byte_plane()) + at;
       std::fill_n(undecided, panel_lanes, 0u);
+      writer.fetch(panel_lanes * i, panel_lanes * j, present_rows, present);
       ops.reconstruct(mine);
       for (int r = 0; r < present_rows; ++r) {
         for (unsigned bits = undecided[r]; bits; bits &= bits - 1) {

@@ -9,6 +9,7 @@
 
 #include "ndarray_views.hpp"
 #include "residues.hpp"
+#include "survey.hpp"
 
 namespace mdla {
 namespace {
@@ -36,6 +37,12 @@ template <class E>
 const E* whole(const buffer& a, long long size, const char* text) {
   if (!a.holds<E>() || !a.is_contiguous() || a.size() < size) bad_argument(what, text);
   return a.data<E>();
+}
+
+const int* exponents_of(const buffer& a, long long lanes, const char* text) {
+  const int* e = whole<int>(a, lanes, text);
+  if (!are_exponents(e, lanes)) bad_argument(what, "exponents must be those of a survey");
+  return e;
 }
 
 // So that no number of bytes overflows.
@@ -75,7 +82,7 @@ void convert(const std::string& engine, bool columns, nb::handle x, nb::handle e
   const integer_format format{
       bits,
       words,
-      whole<int>(e, view.lanes, "an int32 exponent for each lane is needed"),
+      exponents_of(e, view.lanes, "an int32 exponent for each lane is needed"),
       whole<signed char>(c, (long long)groups * tiles * tile_bytes, "constants are missing"),
       groups,
       tiles};
@@ -164,6 +171,7 @@ void reconstruct(const std::string& engine, long long k, const residue_forms& fo
   const buffer f(column_exponents, false, what), o(out, true, what);
   if (!o.holds<double>() || o.ndim() != 3)
     bad_argument(what, "a float64 result (N, rows, columns) is needed");
+  if (exponent < zero_lane || exponent > special_lane) bad_argument(what, "no such exponent");
   const int limbs = (int)o.shape(0);
   const long long m = o.shape(1), n = o.shape(2);
   if (limbs < 1 || limbs > max_limbs || !active_direct_ops().integer_finish[limbs])
@@ -175,8 +183,8 @@ void reconstruct(const std::string& engine, long long k, const residue_forms& fo
       how.chunks <= limbs)
     bad_argument(what, "the tables are for other moduli");
   how.exponent = exponent;
-  how.row_exponents = whole<int>(e, m, "an int32 exponent for each row is needed");
-  how.column_exponents = whole<int>(f, n, "an int32 exponent for each column is needed");
+  how.row_exponents = exponents_of(e, m, "an int32 exponent for each row is needed");
+  how.column_exponents = exponents_of(f, n, "an int32 exponent for each column is needed");
   const signed char* residue = whole<signed char>(p, product_bytes(forms, m, n), whole_residues);
   const update_factors factors{factor_of(alpha, limbs), factor_of(beta, limbs)};
   if (m == 0 || n == 0) return;

@@ -4,6 +4,8 @@
 // dimension; leading limbs stand for the numbers.
 #pragma once
 
+#include <algorithm>
+
 #include "direct_ops.hpp"
 
 namespace mdla {
@@ -11,6 +13,10 @@ namespace mdla {
 // Exponents of lanes that have none: all entries zero; inf or nan among them.
 constexpr int zero_lane = -32768, special_lane = 32767;
 MDLA_INLINE constexpr bool has_exponent(int e) { return e != zero_lane && e != special_lane; }
+// Whether these can be exponents of lanes, so that nothing made of them overflows.
+inline bool are_exponents(const int* e, long long n) {
+  return std::all_of(e, e + n, [](int x) { return x >= zero_lane && x <= special_lane; });
+}
 
 // Entries are cut off at these fractions of the power of two above the largest of their lane, and
 // counted in multiples of 2^-survey_bits of it. The best caps are two thirds of the range of

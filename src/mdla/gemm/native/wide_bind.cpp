@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bindings of the stages around products of residues in float64.
 #include "ndarray_views.hpp"
+#include "survey.hpp"
 #include "wide_residues.hpp"
 
 namespace mdla {
@@ -35,6 +36,8 @@ void convert(nb::handle x, bool lanes_are_lines, nb::handle exponents, int bits,
   if (!e.holds<int>() || !e.is_contiguous() ||
       e.size() != (lanes_are_lines ? view.lanes : view.steps))
     bad_argument(what, "an int32 exponent for each lane is needed");
+  if (!are_exponents(e.data<int>(), e.size()))
+    bad_argument(what, "exponents must be those of a survey");
   if (!m.holds<double>() || !m.is_contiguous() || m.size() < 1)
     bad_argument(what, "a float64 modulus for each form is needed");
   const int forms = (int)m.size();
