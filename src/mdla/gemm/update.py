@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mdla import _native
 from mdla.core import convert, planes as _planes
 from mdla.core.arithmetic import add, multiply, negative
 from mdla.core.array import MDArray, wrap
@@ -83,6 +84,15 @@ def update(
     planes = runner.run(problem, choice)
     for axis in sorted(problem.drop):
         planes = planes.squeeze(axis)
+    if (
+        C.ndim == 2
+        and planes.shape == C.planes.shape
+        and C.planes.strides[-1] == C.planes.itemsize == 8
+        and _is(factors[0], -1)
+        and _is(factors[1], 1)
+    ):
+        _native.subtract_in_place(C.planes, planes)  # no arrays in between
+        return
     result = wrap(_planes.cast(planes, problem.result), problem.result)
     result = _times(factors[0], result)
     C[...] = result if _is(factors[1], 0) else add(result, _times(factors[1], C))

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Blocked Householder QR on planes, in place.
 
-The columns are taken in blocks, each factored by a native kernel that halves it recursively down to
-narrow panels (E. Elmroth and F. Gustavson, IBM J. Res. Dev. 44 (2000) 605-624). A block is applied
-to the columns behind it by `mdla.matmul`, where nearly all arithmetic happens. Its reflectors are
-kept as H = I - V U^H with U = V T^H, T triangular: the compact form of R. Schreiber and C. Van Loan
-(SIAM J. Sci. Stat. Comput. 10 (1989) 53-57), multiplied out so that it takes two products.
+The columns are taken in blocks. A block is halved recursively down to narrow panels, by products
+down to a width and by a native kernel below it (E. Elmroth and F. Gustavson, IBM J. Res. Dev. 44
+(2000) 605-624), and then applied to the columns behind it by `mdla.matmul` and
+`mdla.gemm.update`, where nearly all arithmetic happens. Its reflectors are kept as
+H = I - V T V^H with T upper triangular, the compact form of R. Schreiber and C. Van Loan (SIAM J.
+Sci. Stat. Comput. 10 (1989) 53-57).
 
 Conventions are LAPACK's: the diagonal of R is real, its entry j has the sign opposite to the entry
 it replaces (zero counts as positive), and a column that is zero below the diagonal gets H = I.
@@ -19,17 +20,21 @@ import numpy as np
 import numpy.typing as npt
 
 from mdla import _native
+from mdla.core.arithmetic import negative
 from mdla.core.array import MDArray
-from mdla.gemm import matmul
+from mdla.gemm import adjoint as adjoint_of, matmul, update
 
 __all__ = [
     "BlockReflector",
     "adjoint",
     "apply",
+    "apply_adjoint",
     "factor",
     "factor_pivoted",
+    "form_q",
     "multiply",
     "reduce",
+    "subtract_product",
 ]
 
 Planes = npt.NDArray[Any]
@@ -41,6 +46,9 @@ _PANEL = {1: 16, 2: 16, 3: 8, 4: 8, 5: 8, 8: 8, 10: 8, 16: 4}
 # Up to this many columns are one panel: the calls would cost more than the arithmetic.
 _WHOLE = {1: 32, 2: 32, 3: 24, 4: 24, 5: 16, 8: 16, 10: 12, 16: 8}
 
+# Up to this many columns a block is left to the native kernel.
+_NATIVE = {1: 64, 2: 64, 3: 64, 4: 64, 5: 32, 8: 32, 10: 32, 16: 32}
+
 # A column shorter than this times the first one waits for the next round of pivoting, so that
 # rounding errors of the double precision in which the order is chosen do not matter.
 _PIVOT_RANGE = 2.0**-20
@@ -50,24 +58,27 @@ _PIVOT_ROUND = 128
 
 
 class BlockReflector(NamedTuple):
-    """H = I - V U^H on the rows from ``first`` on, a product of elementary reflectors.
+    """H = I - V T V^H on the rows from ``first`` on, a product of elementary reflectors.
 
     Attributes:
         first: The first row it acts on.
         v: Unit lower trapezoidal, the vectors of the elementary reflectors.
-        u: V T^H.
-        tau: The coefficients of the elementary reflectors, planes (c, N, 1, w).
+        t: Upper triangular; the diagonal has the coefficients of the elementary reflectors.
     """
 
     first: int
     v: Planes
-    u: Planes
-    tau: Planes
+    t: Planes
 
 
 def multiply(a: Planes, b: Planes) -> Planes:
     """The matrix product of planes."""
     return matmul(MDArray(a), MDArray(b)).planes
+
+
+def subtract_product(c: Planes, a: Planes, b: Planes) -> None:
+    """C <- C - A B in place."""
+    update(MDArray(c), MDArray(a), MDArray(b), alpha=-1)
 
 
 def adjoint(a: Planes) -> Planes:
@@ -109,14 +120,39 @@ def factor(work: Planes, count: int, keep: bool = True, first: int = 0) -> list[
             # Nobody asks for the last reflectors.
             _native.qr_panel(work[:, :, start:, start:], w)
             break
-        v = np.zeros((parts, limbs, rows - start, w))
-        block = BlockReflector(start, v, np.empty_like(v), np.empty((parts, limbs, 1, w)))
-        _native.qr_block(v, block.u, block.tau, work[:, :, start:, start:stop], panel)
+        block = BlockReflector(
+            start, np.zeros((parts, limbs, rows - start, w)), np.zeros((parts, limbs, w, w))
+        )
+        _factor_block(block.v, block.t, work[:, :, start:, start:stop], panel)
         if stop < columns:
-            _subtract_product(work[:, :, start:, stop:], block.u, v)
+            apply_adjoint(block, work[:, :, :, stop:])
         if keep:
             reflectors.append(block)
     return reflectors
+
+
+def _factor_block(v: Planes, t: Planes, a: Planes, panel: int) -> None:
+    """Triangularise A (c, N, m, w) by I - V T V^H; V and T are zero before."""
+    w, half = a.shape[3], _NATIVE[a.shape[1]]
+    if w <= half:
+        _native.qr_block(v, t, a, panel)
+        return
+    while 2 * half < w:
+        half *= 2
+    left = BlockReflector(0, v[..., :half], t[:, :, :half, :half])
+    right = BlockReflector(half, v[:, :, half:, half:], t[:, :, half:, half:])
+    _factor_block(left.v, left.t, a[..., :half], panel)
+    apply_adjoint(left, a[..., half:])
+    _factor_block(right.v, right.t, a[:, :, half:, half:], panel)
+    # (I - V1 T1 V1^H)(I - V2 T2 V2^H) = I - V T V^H
+    inner = _adjoint_times(left.v[:, :, half:], right.v)
+    corner = multiply(left.t, multiply(inner, right.t))
+    t[:, :, :half, half:] = negative(MDArray(corner)).planes
+
+
+def _adjoint_times(a: Planes, b: Planes) -> Planes:
+    """A^H B, without a copy of A^H."""
+    return matmul(adjoint_of(MDArray(a)), MDArray(b)).planes
 
 
 def reduce(work: Planes, count: int) -> None:
@@ -129,15 +165,24 @@ def reduce(work: Planes, count: int) -> None:
         factor(work, count, keep=False)
 
 
-def _subtract_product(c: Planes, x: Planes, y: Planes) -> None:
-    """C <- C - X Y^H C in place."""
-    _native.subtract_in_place(c, multiply(x, multiply(adjoint(y), c)))
+def apply_adjoint(block: BlockReflector, c: Planes) -> None:
+    """C <- H^H C in place for one block reflector."""
+    c = c[:, :, block.first :]
+    inner = _adjoint_times(block.v, c)
+    subtract_product(c, block.v, _adjoint_times(block.t, inner))
+
+
+def _apply(block: BlockReflector, c: Planes) -> None:
+    """C <- H C in place for one block reflector."""
+    c = c[:, :, block.first :]
+    inner = _adjoint_times(block.v, c)
+    subtract_product(c, block.v, multiply(block.t, inner))
 
 
 def apply(reflectors: list[BlockReflector], c: Planes) -> None:
     """C <- Q C in place, for the product Q of the reflectors."""
     for block in reversed(reflectors):
-        _subtract_product(c[:, :, block.first :], block.v, block.u)
+        _apply(block, c)
 
 
 def form_q(reflectors: list[BlockReflector], like: Planes, rows: int, columns: int) -> Planes:
@@ -146,7 +191,7 @@ def form_q(reflectors: list[BlockReflector], like: Planes, rows: int, columns: i
     diagonal = np.arange(min(rows, columns))
     q[0, 0, diagonal, diagonal] = 1
     for block in reversed(reflectors):
-        _subtract_product(q[:, :, block.first :, block.first :], block.v, block.u)
+        _apply(block, q[..., block.first :])
     return q
 
 

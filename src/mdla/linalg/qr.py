@@ -175,7 +175,8 @@ def _with_reflectors(work: Planes, reflectors: list[BlockReflector]) -> Planes:
 def _coefficients(work: Planes, reflectors: list[BlockReflector], count: int) -> Planes:
     tau = np.zeros((*work.shape[:2], count))
     for block in reflectors:
-        tau[:, :, block.first : block.first + block.v.shape[3]] = block.tau[:, :, 0]
+        diagonal = np.diagonal(block.t, axis1=2, axis2=3)
+        tau[:, :, block.first : block.first + block.v.shape[3]] = diagonal
     return tau
 
 

@@ -37,14 +37,8 @@ void factor(const matrix& v, const matrix& t, const matrix& a, size leaf) {
 
 }  // namespace
 
-void qr_block(const matrix& v, const matrix& u, const matrix& tau, const matrix& a, size leaf) {
-  const matrix_memory t(a.parts, a.limbs, a.columns, a.columns);
-  factor(v, t.view(), a, leaf);
-  multiply(u, v, none, t.view(), adjoint);
-  matrix diagonal = t.view();
-  diagonal.rows = 1;
-  diagonal.column += diagonal.row;
-  copy(tau, diagonal);
+void qr_block(const matrix& v, const matrix& t, const matrix& a, size leaf) {
+  factor(v, t, a, leaf);
 }
 
 }  // namespace mdla

@@ -42,19 +42,17 @@ void bind_qr_panel(nb::handle a, long long k) {
   qr_panel(nullptr, nullptr, x, k);
 }
 
-void bind_qr_block(nb::handle v, nb::handle u, nb::handle tau, nb::handle a, long long leaf) {
+void bind_qr_block(nb::handle v, nb::handle t, nb::handle a, long long leaf) {
   const char* name = "qr_block";
-  const buffer ab(a, true, name), vb(v, true, name), ub(u, true, name), tb(tau, true, name);
+  const buffer ab(a, true, name), vb(v, true, name), tb(t, true, name);
   const view x = operand_of(ab, 2, name);
   const long long m = x.shape[0], w = x.shape[1];
   if (m < w || leaf < 1) bad_argument(name, "at least as many rows as columns are needed");
-  if (!vb.is_contiguous() || !ub.is_contiguous()) bad_argument(name, "v, u must be C-contiguous");
-  const view vv = checked(vb, {m, w}, x, name), uv = checked(ub, {m, w}, x, name),
-             tv = checked(tb, {1, w}, x, name);
+  const view vv = checked(vb, {m, w}, x, name), tv = checked(tb, {w, w}, x, name);
   if (w == 0) return;
   if (w > 1 && x.strides[1] != 1) bad_argument(name, "rows must be contiguous");
   nb::gil_scoped_release release;
-  qr_block(vv, uv, tv, x, leaf);
+  qr_block(vv, tv, x, leaf);
 }
 
 double bind_reciprocal_condition(nb::handle r) {
@@ -161,8 +159,7 @@ void bind_batched_solve(nb::handle x, nb::handle rcond, nb::handle a, nb::handle
 
 void bind_linalg(nb::module_& m) {
   m.def("qr_panel", &bind_qr_panel, nb::arg("a"), nb::arg("k"));
-  m.def("qr_block", &bind_qr_block, nb::arg("v"), nb::arg("u"), nb::arg("tau"), nb::arg("a"),
-        nb::arg("leaf"));
+  m.def("qr_block", &bind_qr_block, nb::arg("v"), nb::arg("t"), nb::arg("a"), nb::arg("leaf"));
   m.def("reciprocal_condition", &bind_reciprocal_condition, nb::arg("r"));
   m.def("pivot_order", &bind_pivot_order, nb::arg("a"), nb::arg("stop"), nb::arg("most"));
   m.def("substitute", &bind_substitute, nb::arg("t"), nb::arg("b"), nb::arg("lower"),
