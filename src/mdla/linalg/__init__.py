@@ -5,10 +5,12 @@ from mdla.core.products import norm as norm
 from mdla.linalg.inputs import LinAlgError as LinAlgError
 from mdla.linalg.lstsq import LstsqResult as LstsqResult, lstsq as lstsq
 from mdla.linalg.qr import PivotedQRResult as PivotedQRResult, QRResult as QRResult, qr as qr
+from mdla.linalg.refine import Info as Info
 from mdla.linalg.solve import solve as solve
 from mdla.linalg.triangular import solve_triangular as solve_triangular
 
 __all__ = [
+    "Info",
     "LinAlgError",
     "LstsqResult",
     "PivotedQRResult",

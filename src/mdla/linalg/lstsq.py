@@ -13,6 +13,7 @@ from mdla import _native
 from mdla.core import planes as _planes
 from mdla.core.array import MDArray
 from mdla.core.protocols import implements
+from mdla.linalg.augmented import Float64QR, ReflectorQR, refine_augmented
 from mdla.linalg.householder import adjoint, apply, factor, factor_pivoted, reduce
 from mdla.linalg.inputs import (
     exponents_along,
@@ -20,6 +21,15 @@ from mdla.linalg.inputs import (
     require_matrix,
     stacked,
     times_power,
+)
+from mdla.linalg.refine import (
+    PRECISIONS_BY_LIMBS,
+    Info,
+    Work,
+    largest,
+    least_rcond,
+    next_factorisation,
+    require_method,
 )
 from mdla.linalg.triangular import require_right_side, substitute
 
@@ -48,10 +58,14 @@ class LstsqResult(_Fields):
             of two; 0 if the rank is less than n.
         errors: Estimates of the errors of the entries of x, of the order of magnitude only
             (usually too large); inf if the rank is less than n.
+        info: An `mdla.linalg.Info` that says how it was solved, an array of them for a stack. The
+            backward error, after refinement only, is that of the augmented system, in maximum
+            norms: ``max(||b - r - A x|| / (||A|| ||x|| + ||b||), ||A^H r|| / (||A^H|| ||b||))``.
     """
 
     rcond: Any = None
     errors: Any = None
+    info: Any = None
 
 
 @implements(np.linalg.lstsq)
@@ -62,6 +76,7 @@ def lstsq(
     *,
     prec: Any = None,
     driver: str = "qr",
+    method: str = "auto",
     check_finite: bool = True,
 ) -> LstsqResult:
     """Minimise ``||A x - b||``; of several solutions, return the one with the smallest ``||x||``.
@@ -74,6 +89,10 @@ def lstsq(
 
     The rank is the number of entries on the diagonal of R that exceed ``rcond`` times the largest.
 
+    Large problems of full rank are refined instead: A is factored with fewer limbs, float64 first,
+    and x and the residual are corrected by the augmented system until the last bits agree (see
+    `mdla.linalg.Info`); where that does not converge more limbs are taken, and in the end all.
+
     Args:
         a: A matrix (m, n), or a stack of them, which are solved one after the other.
         b: A vector (m,), or a matrix or stack of matrices (..., m, k).
@@ -83,6 +102,8 @@ def lstsq(
         prec: The precision to compute in; by default the widest of ``a`` and ``b``, and ``"dd"``
             when neither is an MDArray.
         driver: ``"qr"``, the only one in this version.
+        method: ``"direct"`` factors A in the precision of the result, ``"refine"`` tries to do
+            with less first, and ``"auto"`` does so where that is predicted to be faster.
         check_finite: Whether to raise ValueError for infinities and nans.
 
     Returns:
@@ -91,8 +112,8 @@ def lstsq(
 
     Raises:
         LinAlgError: The sizes of ``a`` and ``b`` do not match.
-        ValueError: The driver or precision does not exist, ``rcond`` is nan, or an operand is not
-            finite.
+        ValueError: The driver, method or precision does not exist, ``rcond`` is nan, or an operand
+            is not finite.
 
     Example:
         >>> import mdla
@@ -105,6 +126,7 @@ def lstsq(
     """
     if driver != "qr":
         raise ValueError(f"lstsq: unknown driver {driver!r}; write 'qr', the only one so far")
+    require_method("lstsq", method)
     if rcond is not None and not rcond == rcond:
         raise ValueError("lstsq: rcond is nan; write None for max(m, n) eps")
     inputs = read_inputs("lstsq", check_finite, prec, a=a, b=b)
@@ -118,8 +140,10 @@ def lstsq(
     squares = np.zeros((1, right.shape[1], count, k))
     rank, rconds = np.zeros(count, dtype=int), np.zeros(count)
     errors = np.full((count, n, k), math.inf)
+    infos = np.empty(count, dtype=object)
     for i in range(count):
-        problem = _Problem(left[:, :, i], right[:, :, i], rcond, inputs.eps)
+        problem = _Problem(left[:, :, i], right[:, :, i], rcond, inputs.eps, method)
+        infos[i] = problem.info
         x[:, :, i] = problem.x
         squares[:, :, i] = problem.squares
         rank[i], rconds[i], errors[i] = problem.rank, problem.rcond, problem.errors
@@ -139,6 +163,7 @@ def lstsq(
     )
     result.rcond = rconds.reshape(batch) if batch else float(rconds[0])
     result.errors = unstacked(errors if not is_vector else errors[..., 0], shape)
+    result.info = infos.reshape(batch) if batch else infos[0]
     return result
 
 
@@ -151,7 +176,7 @@ class _Problem:
     rcond: float
     errors: npt.NDArray[np.float64]
 
-    def __init__(self, a: Planes, b: Planes, rcond: float | None, eps: float) -> None:
+    def __init__(self, a: Planes, b: Planes, rcond: float | None, eps: float, method: str) -> None:
         self.m, self.n, self.k = *a.shape[2:], b.shape[3]
         self.eps = eps
         self.tolerance = max(self.m, self.n) * eps if rcond is None else max(rcond, 0.0)
@@ -165,7 +190,10 @@ class _Problem:
         times_power(right, -self.right)
         self.rank, self.rcond = self.n, 0.0
         self.errors = np.full((self.n, self.k), math.inf)
+        self.refined: Info | None = None
         if self.m >= self.n:
+            if method != "direct" and self._refine(matrix, right, method):
+                return
             self._reduce(work)
             if self.rcond > 4 * self.n * self.tolerance:
                 # Far from a smaller rank: pivoting would find rank n.
@@ -175,6 +203,51 @@ class _Problem:
         else:
             self.squares = np.zeros((1, a.shape[1], self.k))
         self._solve_pivoted(work)
+
+    @property
+    def info(self) -> Info:
+        """What was done."""
+        if self.refined is not None:
+            return self.refined
+        lead = np.abs(self.x[0, 0]).max(axis=0, initial=0.0)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            ferr = np.where(lead == 0, 0.0, self.errors.max(axis=0, initial=0.0) / lead)
+        name = PRECISIONS_BY_LIMBS[self.x.shape[1]].name
+        return Info("direct", name, 0, self.rcond, None, ferr)
+
+    def _refine(self, a: Planes, b: Planes, method: str) -> bool:
+        """Whether a factorisation with fewer limbs was enough."""
+        work = Work.of_least_squares(self.m, self.n, self.k)
+        if method == "refine":  # whatever the steps cost
+            work = work._replace(direct=1e300)
+        limbs, rcond = a.shape[1], 0.0
+        f = next_factorisation(limbs, 1, work, rcond)
+        while f is not None:
+            factors = Float64QR(a) if f == 1 else ReflectorQR(a, f)
+            known = factors.rcond >= least_rcond(f, self.n)
+            if known and factors.rcond <= 4 * self.n * self.tolerance:
+                return False  # the rank is in question
+            found = refine_augmented(a, b, factors)
+            if found is not None:
+                solution, r = found
+                self.rcond = factors.rcond
+                self.squares = _sums_of_squares(r)
+                times_power(self.squares, 2 * self.right[0])
+                errors = np.broadcast_to(solution.ferr * largest(solution.x), (self.n, self.k))
+                self.errors = np.ldexp(errors, self._exponents())
+                self._deliver(solution.x, np.arange(self.n))
+                self.refined = Info(
+                    "refine",
+                    PRECISIONS_BY_LIMBS[f].name,
+                    solution.steps - 1,
+                    factors.rcond,
+                    solution.berr,
+                    solution.ferr,
+                )
+                return True
+            rcond = factors.rcond if known else 0.0
+            f = next_factorisation(limbs, f + 1, work, rcond)
+        return False
 
     def _reduce(self, work: Planes) -> None:
         """R and Q^H b; the rest of b is the residual."""
