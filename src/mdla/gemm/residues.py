@@ -220,13 +220,14 @@ def item_of(task: Task) -> Item:
         spans = _tile_spans(task, rows, columns)
         span, bits = _best_span(task, spans)
         far = spans > span if (spans > span).any() else None
-    own = [
-        _own_bits(x, s, bits, task.limbs) for x, s in ((task.a, rows), (_swapped(task.b), columns))
-    ]
+    own = [_own_bits(task, side, s, bits) for side, s in enumerate((rows, columns))]
     terms = max(1, task.parts * k)
     quantum = sum(own) - bits + _quantum_above(terms)
-    # More bits for what is exact with fewer than the other side: all of them zeros.
-    own[own.index(min(own))] += max(0, LEAST_QUANTUM - quantum)
+    if quantum < LEAST_QUANTUM:
+        # More bits, all of them zeros, for what is exact with fewer; rather not for an operand
+        # whose residues are kept.
+        side = min((0, 1), key=lambda i: (own[i] >= bits, task.owners[i] is not None, own[i]))
+        own[side] += LEAST_QUANTUM - quantum
     return Item(
         rows,
         columns,
@@ -310,18 +311,34 @@ def _best_span(task: Task, spans: npt.NDArray[np.int32]) -> tuple[int, int]:
     return best[1:]
 
 
-def _own_bits(x: Planes, s: Survey, bits: int, limbs: int) -> int:
+def _own_bits(task: Task, side: int, s: Survey, bits: int) -> int:
     """Bits that hold the entries of an operand with fewer limbs exactly, if fewer than ``bits``.
 
     The integers are then the same, without some zeros at their ends.
     """
-    if x.shape[1] == limbs or x.size == 0:
+    x = (task.a, _swapped(task.b))[side]
+    if x.shape[1] == task.limbs or x.size == 0:
         return bits
-    biased = np.ascontiguousarray(x).view(np.int64) >> 52 & 0x7FF
-    last = np.where(x != 0, np.maximum(biased, 1) - 1075, 9999).min(axis=(0, 1, 3))
+    owner = task.owners[side]
+    if owner is None:
+        return min(bits, _exact_bits(x, s))
+    key = ("exact bits", side, task.keys[side])
+    exact: int = owner.keep(key, lambda: _exact_bits(x, s))
+    return min(bits, exact)
+
+
+def _exact_bits(x: Planes, s: Survey) -> int:
+    """From the largest entry of a lane down to the last bit in it, at most."""
+    lowest = x[:, -1:]
+    if not lowest.all():  # the last bit of some entry is in a limb further up
+        lowest = x
+    exponents = np.ascontiguousarray(lowest).view(np.int64) & (0x7FF << 52)
+    if lowest is x:
+        exponents[x == 0] = 0x7FF << 52
+    last = np.maximum(exponents.min(axis=(0, 1, 3)) >> 52, 1) - 1075
     regular = (s.exponents != _native.zero_lane) & (s.exponents != _native.special_lane)
     needed = (s.exponents - last)[regular]
-    return min(bits, max(2, int(needed.max(initial=2))))
+    return max(2, int(needed.max(initial=2)))
 
 
 def run(engine: Any, problem: Problem, out: Planes, alpha: Any, beta: Any) -> None:

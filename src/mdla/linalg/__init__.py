@@ -6,7 +6,11 @@ from mdla.linalg.inputs import LinAlgError as LinAlgError
 from mdla.linalg.lstsq import LstsqResult as LstsqResult, lstsq as lstsq
 from mdla.linalg.qr import PivotedQRResult as PivotedQRResult, QRResult as QRResult, qr as qr
 from mdla.linalg.refine import Info as Info
-from mdla.linalg.solve import solve as solve
+from mdla.linalg.solve import (
+    SolveResult as SolveResult,
+    solve as solve,
+    solve_info as solve_info,
+)
 from mdla.linalg.triangular import solve_triangular as solve_triangular
 
 __all__ = [
@@ -15,9 +19,11 @@ __all__ = [
     "LstsqResult",
     "PivotedQRResult",
     "QRResult",
+    "SolveResult",
     "lstsq",
     "norm",
     "qr",
     "solve",
+    "solve_info",
     "solve_triangular",
 ]

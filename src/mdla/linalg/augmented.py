@@ -145,10 +145,8 @@ def refine_augmented(
         f = f - MDArray(dr)
         turned.subtract(g, dr)
     # Anew, since the residuals so far were updated.
-    f = direct.wide(b) - r
-    direct.subtract(f, x.planes)
-    g = direct.wide(np.zeros((parts, limbs, order, columns)))
-    turned.subtract(g, r.planes)
+    f = direct.subtract_limbs(direct.wide(b) - r, x.planes)
+    g = turned.subtract_limbs(direct.wide(np.zeros((parts, limbs, order, columns))), r.planes)
     _, last = _correction(factors, f.planes, g.planes)
     berr = _normwise(a, b, x.planes, f.planes, g.planes)
     ferr = _ratio(largest(last), largest(x.planes))

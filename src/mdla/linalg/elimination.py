@@ -110,6 +110,11 @@ class LUFactors:
         self.order = order_of(self.pivots, a.shape[-1])
 
     @property
+    def limbs(self) -> int:
+        """Limbs of the factors."""
+        return int(self.factors.shape[1])
+
+    @property
     def growth(self) -> float:
         """The largest entry of U over that of the scaled matrix; 1 for a zero matrix."""
         largest = float(np.triu(np.abs(self.factors[:, 0]).sum(axis=0)).max(initial=0.0))

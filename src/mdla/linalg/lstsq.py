@@ -23,12 +23,14 @@ from mdla.linalg.inputs import (
     times_power,
 )
 from mdla.linalg.refine import (
+    HOPELESS,
     PRECISIONS_BY_LIMBS,
     Info,
+    Refined,
     Work,
+    climb,
     largest,
     least_rcond,
-    next_factorisation,
     require_method,
 )
 from mdla.linalg.triangular import require_right_side, substitute
@@ -192,7 +194,7 @@ class _Problem:
         self.errors = np.full((self.n, self.k), math.inf)
         self.refined: Info | None = None
         if self.m >= self.n:
-            if method != "direct" and self._refine(matrix, right, method):
+            if self._refine(matrix, right, method):
                 return
             self._reduce(work)
             if self.rcond > 4 * self.n * self.tolerance:
@@ -217,37 +219,29 @@ class _Problem:
 
     def _refine(self, a: Planes, b: Planes, method: str) -> bool:
         """Whether a factorisation with fewer limbs was enough."""
-        work = Work.of_least_squares(self.m, self.n, self.k)
-        if method == "refine":  # whatever the steps cost
-            work = work._replace(direct=1e300)
-        limbs, rcond = a.shape[1], 0.0
-        f = next_factorisation(limbs, 1, work, rcond)
-        while f is not None:
+
+        def attempt(f: int) -> tuple[Info | None, float]:
             factors = Float64QR(a) if f == 1 else ReflectorQR(a, f)
-            known = factors.rcond >= least_rcond(f, self.n)
-            if known and factors.rcond <= 4 * self.n * self.tolerance:
-                return False  # the rank is in question
+            if factors.rcond < least_rcond(f, self.n):
+                return None, 0.0
+            if factors.rcond <= 4 * self.n * self.tolerance:  # the rank is in question
+                return None, HOPELESS
             found = refine_augmented(a, b, factors)
-            if found is not None:
-                solution, r = found
-                self.rcond = factors.rcond
-                self.squares = _sums_of_squares(r)
-                times_power(self.squares, 2 * self.right[0])
-                errors = np.broadcast_to(solution.ferr * largest(solution.x), (self.n, self.k))
-                self.errors = np.ldexp(errors, self._exponents())
-                self._deliver(solution.x, np.arange(self.n))
-                self.refined = Info(
-                    "refine",
-                    PRECISIONS_BY_LIMBS[f].name,
-                    solution.steps - 1,
-                    factors.rcond,
-                    solution.berr,
-                    solution.ferr,
-                )
-                return True
-            rcond = factors.rcond if known else 0.0
-            f = next_factorisation(limbs, f + 1, work, rcond)
-        return False
+            return found and self._accept(f, factors.rcond, *found), factors.rcond
+
+        work = Work.of_least_squares(self.m, self.n, self.k)
+        self.refined = climb(a.shape[1], work, method, attempt)
+        return self.refined is not None
+
+    def _accept(self, limbs: int, rcond: float, solution: Refined, r: Planes) -> Info:
+        self.rcond = rcond
+        self.squares = _sums_of_squares(r)
+        times_power(self.squares, 2 * self.right[0])
+        errors = np.broadcast_to(solution.ferr * largest(solution.x), (self.n, self.k))
+        self.errors = np.ldexp(errors, self._exponents())
+        self._deliver(solution.x, np.arange(self.n))
+        name = PRECISIONS_BY_LIMBS[limbs].name
+        return Info("refine", name, solution.steps - 1, rcond, solution.berr, solution.ferr)
 
     def _reduce(self, work: Planes) -> None:
         """R and Q^H b; the rest of b is the residual."""

@@ -21,8 +21,9 @@ formed anew, is a few eps. Small residuals alone prove nothing: singular systems
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,7 @@ from mdla.core.precision import PRECISIONS, Precision
 from mdla.linalg.inputs import exponents_along, times_power
 
 __all__ = [
+    "HOPELESS",
     "METHODS",
     "PRECISIONS_BY_LIMBS",
     "Factorisation",
@@ -44,7 +46,9 @@ __all__ = [
     "Refined",
     "System",
     "Work",
+    "climb",
     "correction",
+    "examine",
     "extended",
     "join_parts",
     "largest",
@@ -56,8 +60,12 @@ __all__ = [
 ]
 
 Planes = npt.NDArray[Any]
+Found = TypeVar("Found")
 
 METHODS = "auto", "direct", "refine"
+
+# A reciprocal condition that no factorisation is trusted with.
+HOPELESS = 5e-324
 
 PRECISIONS_BY_LIMBS = {p.limbs: p for p in PRECISIONS.values() if p.dtype == np.float64}
 
@@ -67,8 +75,12 @@ _RESIDUES_FROM = 96
 _MOST_RHO = 0.5
 # Bits that a step must be expected to gain.
 _LEAST_GAIN = 8
-# Relative cost of a multiplication and addition within a product, by the number of limbs.
-_COST = {1: 0.7, 2: 1.0, 3: 1.7, 4: 2.4, 5: 3.3, 8: 7.0, 10: 10.0, 16: 20.0}
+# Relative cost of an operation within a factorisation, and within the products of a step, by the
+# number of limbs.
+_FACTOR_COST = {1: 0.2, 2: 1.0, 3: 1.6, 4: 2.3, 5: 3.2, 8: 8.0, 10: 10.0, 16: 22.0}
+_STEP_COST = {2: 1.0, 3: 1.7, 4: 2.4, 5: 3.3, 8: 7.0, 10: 10.0, 16: 20.0}
+# Making the matrix ready for products takes as long as this many steps.
+_FIRST_STEPS = 4
 # What a step takes besides, in such operations.
 _STEP_OVERHEAD = 3e6
 # One column costs as much as some columns, since the matrix must be read for it.
@@ -208,20 +220,49 @@ def next_factorisation(limbs: int, start: int, work: Work, rcond: float) -> int 
         rcond: The reciprocal condition number, or 0 if it is not known: then a factorisation may
             be tried that serves half of the condition numbers it can.
     """
-    best, least = None, work.direct * _COST[limbs]
-    for f in sorted(_COST):
+    best, least = None, work.direct * _FACTOR_COST[limbs]
+    for f in sorted(_FACTOR_COST):
         if not start <= f < limbs or (rcond and rcond < least_rcond(f, work.order)):
             continue
         gain = 52 * f + math.log2(rcond) if rcond else 26 * f
         if gain < _LEAST_GAIN:
             continue
-        steps = math.ceil(52 * limbs / gain) + 2
+        steps = math.ceil(52 * limbs / gain) + 1 + _FIRST_STEPS
         share = (limbs + f) / (2 * limbs)
-        residuals = work.step * _COST[limbs] * share + _STEP_OVERHEAD
-        cost = work.direct * _COST[f] + steps * residuals
+        residuals = work.step * _STEP_COST[limbs] * share + _STEP_OVERHEAD
+        cost = work.direct * _FACTOR_COST[f] + steps * residuals
         if cost < least:
             best, least = f, cost
     return best
+
+
+def climb(
+    limbs: int,
+    work: Work,
+    method: str,
+    attempt: Callable[[int], tuple[Found | None, float]],
+) -> Found | None:
+    """Attempts with more and more limbs, below those of the solution, until one succeeds.
+
+    Args:
+        limbs: Limbs of the solution.
+        work: What there is to do.
+        method: ``"auto"``: only what is predicted to be faster than a direct solution;
+            ``"refine"``: whatever the steps cost; ``"direct"``: nothing.
+        attempt: From the limbs of the factorisation, what was found, if anything, and the
+            reciprocal condition number, 0 if it is not known.
+    """
+    if method == "direct" or work.order == 0:
+        return None
+    if method == "refine":
+        work = work._replace(direct=1e300)
+    f = next_factorisation(limbs, 1, work, 0.0)
+    while f is not None:
+        found, rcond = attempt(f)
+        if found is not None:
+            return found
+        f = next_factorisation(limbs, f + 1, work, rcond)
+    return None
 
 
 def require_method(function: str, method: str) -> None:
@@ -264,6 +305,18 @@ class System:
         """``r = r - A d`` in place."""
         gemm.update(residual, self._matrix, MDArray(d), alpha=-1, scheme=self._scheme)
 
+    def subtract_limbs(self, residual: MDArray, x: Planes) -> MDArray:
+        """``r - A x`` for an x with as many limbs as A.
+
+        Its limbs are multiplied side by side, as the corrections are, for which A is ready.
+        """
+        columns = x.shape[3]
+        limbs = np.concatenate(np.split(x, x.shape[1], axis=1), axis=3)
+        product = gemm.matmul(self._matrix, MDArray(limbs), prec=self.form, scheme=self._scheme)
+        for i in range(x.shape[1]):
+            residual = residual - product[:, i * columns : (i + 1) * columns]
+        return residual
+
     def reach(self, rcond: float) -> float:
         """What errors of residuals may leave of the error of a solution."""
         return math.ldexp(16.0 * max(self.a.shape[2:]), self.form.eps_exponent) / rcond
@@ -278,6 +331,17 @@ class System:
             ratio = np.where(found == 0, 0.0, found / bound)
         worst: npt.NDArray[np.float64] = ratio.max(axis=0, initial=0.0)
         return worst
+
+
+def examine(system: System, b: Planes, x: Planes, factor: Factorisation) -> Refined:
+    """What is known of a solution x of A x = b, from its residual and the correction due to it."""
+    residual = system.subtract_limbs(system.wide(b), x)
+    last = largest(correction(factor, residual.planes))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.where(last == 0, 0.0, last / largest(x))
+    eps = math.ldexp(1.0, -52 * b.shape[1])
+    ferr = 2 * relative + eps + system.reach(factor.rcond)
+    return Refined(x, 0, system.berr(residual, b, x), ferr)
 
 
 def refine(a: Planes, b: Planes, factor: Factorisation) -> Refined | None:
@@ -306,16 +370,12 @@ def refine(a: Planes, b: Planes, factor: Factorisation) -> Refined | None:
             break
         system.subtract(residual, d)
     # Anew, since the residuals so far were updated.
-    residual = system.wide(b)
-    system.subtract(residual, x.planes)
-    berr = system.berr(residual, b, x.planes)
-    last = largest(correction(factor, residual.planes))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ferr = np.where(last == 0, 0.0, last / largest(x.planes))
-    reach = system.reach(factor.rcond)
-    if not (berr <= 16 * order * eps).all() or not (ferr <= 16 * eps + reach).all():
-        return None
-    return Refined(x.planes, pace.steps, berr, 2 * ferr + eps + reach)
+    found = examine(system, b, x.planes, factor)
+    # Where there are no wider residuals the solution is as exact as that of a direct method.
+    within = (found.berr <= 16 * order * eps) & (
+        found.ferr <= 33 * eps + 3 * system.reach(factor.rcond)
+    )
+    return replace(found, steps=pace.steps) if within.all() else None
 
 
 class Pace:

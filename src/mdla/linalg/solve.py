@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from mdla.core.array import MDArray
 from mdla.core.protocols import implements
 from mdla.linalg import batched
 from mdla.linalg.elimination import LUFactors
-from mdla.linalg.householder import reduce
+from mdla.linalg.householder import apply_adjoint, factor
 from mdla.linalg.inputs import (
     Inputs,
     LinAlgError,
@@ -24,9 +24,22 @@ from mdla.linalg.inputs import (
     stacked,
     times_power,
 )
+from mdla.linalg.refine import (
+    PRECISIONS_BY_LIMBS,
+    Float64LU,
+    Info,
+    Refined,
+    System,
+    Work,
+    climb,
+    examine,
+    least_rcond,
+    refine,
+    require_method,
+)
 from mdla.linalg.triangular import require_right_side, substitute
 
-__all__ = ["solve"]
+__all__ = ["SolveResult", "solve", "solve_info"]
 
 Planes = npt.NDArray[Any]
 
@@ -39,16 +52,36 @@ _GROWTH = 16
 _SINGULAR = 4
 
 
+class SolveResult(NamedTuple):
+    """What `solve_info` returns.
+
+    Attributes:
+        x: The solution.
+        info: An `mdla.linalg.Info`; an array of them for a stack.
+    """
+
+    x: MDArray
+    info: Any
+
+
 @implements(np.linalg.solve)
-def solve(a: Any, b: Any, *, prec: Any = None, check_finite: bool = True) -> MDArray:
+def solve(
+    a: Any, b: Any, *, prec: Any = None, method: str = "auto", check_finite: bool = True
+) -> MDArray:
     """Solve ``A x = b`` for a square A.
 
     Rows and columns are scaled by powers of two, and the scaled matrix is factored with partial
     pivoting; by Householder reflections instead where a stack of small matrices is worked on side
     by side, or where the entries of U grow. The computed x satisfies ``(A + E) x = b`` with
-    ``|E| <= c n eps P^T |L| |U|`` in the scaled matrix, and so ``||E|| <= c n^2 eps ||A||`` with the
-    growth allowed (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., theorems
-    9.4 and 19.5).
+    ``|E| <= c n eps P^T |L| |U|`` in the scaled matrix, and so ``||E|| <= c n^2 eps ||A||`` with
+    the growth allowed (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
+    theorems 9.4 and 19.5).
+
+    Large systems are refined: A is factored with fewer limbs, float64 first, and x is corrected
+    with residuals that have more limbs than x, until its last bits agree and the backward error
+    is verified (see `solve_info`); where that does not converge more limbs are taken, in the end
+    all. Such an x has an error of a few eps, whatever the condition (J. Demmel et al., ACM TOMS 32
+    (2006) 325-351), except in hd, where nothing is wider.
 
     A matrix counts as singular when the reciprocal condition number of the scaled matrix, in the
     1-norm, is below ``4 eps``: then hardly a digit of x would be right, and an error is raised
@@ -59,6 +92,8 @@ def solve(a: Any, b: Any, *, prec: Any = None, check_finite: bool = True) -> MDA
         b: A vector (n,), or a matrix or stack of matrices (..., n, k).
         prec: The precision to compute in; by default the widest of ``a`` and ``b``, and ``"dd"``
             when neither is an MDArray.
+        method: ``"direct"`` factors A in the precision of the result, ``"refine"`` tries to do
+            with less first, and ``"auto"`` does so where that is predicted to be faster.
         check_finite: Whether to raise ValueError for infinities and nans.
 
     Returns:
@@ -67,7 +102,7 @@ def solve(a: Any, b: Any, *, prec: Any = None, check_finite: bool = True) -> MDA
     Raises:
         LinAlgError: A is not square, the sizes do not match, or A is singular, exactly or to
             working precision.
-        ValueError: The precision does not exist, or an operand is not finite.
+        ValueError: The method or precision does not exist, or an operand is not finite.
 
     Example:
         >>> import mdla
@@ -78,69 +113,200 @@ def solve(a: Any, b: Any, *, prec: Any = None, check_finite: bool = True) -> MDA
         ...
         numpy.linalg.LinAlgError: solve: a is singular...
     """
-    inputs = read_inputs("solve", check_finite, prec, a=a, b=b)
-    matrix, right = inputs.planes
-    require_matrix("solve", "a", matrix, square=True)
-    right, is_vector = require_right_side("solve", matrix, right)
-    batch = np.broadcast_shapes(_planes.shape_of(matrix)[:-2], _planes.shape_of(right)[:-2])
-    if batch and batched.is_small(matrix):
-        x, rcond = batched.solve(stacked(matrix, batch), stacked(right, batch))
-        _require_regular(rcond, batch, inputs)
+    systems = _Systems("solve", a, b, prec, method, check_finite)
+    if systems.batch and batched.is_small(systems.matrix):
+        x, rcond = batched.solve(systems.matrix, systems.right)
+        systems.require_regular(rcond)
     else:
-        x = np.array(stacked(right, batch), order="C")
-        rcond = np.ones(x.shape[2])
-        for i, one in enumerate(np.moveaxis(stacked(matrix, batch), 2, 0)):
-            rcond[i] = _solve_one(one, x[:, :, i])
-            _require_regular(rcond[: i + 1], batch, inputs)
-    x = x.reshape(*x.shape[:2], *batch, *x.shape[3:])
-    return inputs.deliver(x[..., 0] if is_vector else x)
+        x = np.empty_like(systems.right)
+        for i in range(x.shape[2]):
+            x[:, :, i] = systems.one(i).x
+    return systems.deliver(x)
 
 
-def _solve_one(a: Planes, x: Planes) -> float:
-    """X <- A^-1 X in place; returns the reciprocal condition of the scaled A, 0 if singular."""
-    factors = LUFactors(a)
-    if factors.growth > max(_GROWTH, a.shape[-1]):
-        return _solve_by_reflections(a, x)
-    if not factors.is_singular:
-        x[...] = factors.solve(x)
-    return factors.rcond
+def solve_info(
+    a: Any, b: Any, *, prec: Any = None, method: str = "auto", check_finite: bool = True
+) -> SolveResult:
+    """Solve ``A x = b`` and tell how, and how good the solution is.
+
+    As `solve`, one system of a stack after the other. The backward error ``berr`` is the
+    componentwise one, the smallest w with ``(A + E) x = b + f``, ``|E| <= w |A|``, ``|f| <= w |b|``
+    (W. Oettli and W. Prager, Numer. Math. 6 (1964) 405-409), from a residual with more limbs than
+    x. ``ferr`` bounds ``max |x - exact| / max |exact|`` as far as the factorisation can be trusted:
+    it is twice the correction that the residual asks for.
+
+    Args:
+        a: A matrix (n, n) or a stack (..., n, n).
+        b: A vector (n,), or a matrix or stack of matrices (..., n, k).
+        prec: As in `solve`.
+        method: As in `solve`.
+        check_finite: As in `solve`.
+
+    Returns:
+        A named tuple `SolveResult` ``(x, info)``.
+
+    Raises:
+        LinAlgError: As in `solve`.
+        ValueError: As in `solve`.
+
+    Example:
+        >>> import mdla
+        >>> A = mdla.array([[4, 1], [2, 3]], prec="qd")
+        >>> x, info = mdla.linalg.solve_info(A, [9, 7], method="refine")
+        >>> print(x, info.method, info.factorisation)
+        [2. 1.] refine d
+        >>> bool(info.ferr <= 4 * mdla.finfo("qd").eps)
+        True
+    """
+    systems = _Systems("solve_info", a, b, prec, method, check_finite)
+    x = np.empty_like(systems.right)
+    infos: Planes = np.empty(x.shape[2], dtype=object)
+    for i in range(x.shape[2]):
+        one = systems.one(i)
+        x[:, :, i] = one.x
+        infos[i] = one.info
+    return SolveResult(
+        systems.deliver(x), infos.reshape(systems.batch) if systems.batch else infos[0]
+    )
 
 
-def _solve_by_reflections(a: Planes, x: Planes) -> float:
-    """The same without pivots, so that nothing grows, at twice the cost and more."""
-    n = a.shape[-1]
-    work = np.concatenate([a, x], axis=3)
-    matrix = work[..., :n]
-    # Rows first, with the right-hand sides; then columns.
-    times_power(work, -exponents_along(matrix, -1))
-    exponents = exponents_along(matrix, -2)
-    times_power(matrix, -exponents)
-    reduce(work, n)
-    rcond: float = _native.reciprocal_condition(matrix)
-    if rcond == 0:
-        return rcond
-    solution = np.ascontiguousarray(work[..., n:])
-    substitute(matrix, solution, lower=False)
-    times_power(solution, -exponents.swapaxes(-1, -2))
-    x[...] = solution
-    return rcond
+class _Systems:
+    """The arguments, checked, as a stack of systems."""
+
+    matrix: Planes
+    right: Planes
+    batch: tuple[int, ...]
+
+    def __init__(
+        self, function: str, a: Any, b: Any, prec: Any, method: str, check_finite: bool
+    ) -> None:
+        require_method(function, method)
+        self.function, self.method = function, method
+        self.inputs = read_inputs(function, check_finite, prec, a=a, b=b)
+        matrix, right = self.inputs.planes
+        require_matrix(function, "a", matrix, square=True)
+        right, self.is_vector = require_right_side(function, matrix, right)
+        shapes = _planes.shape_of(matrix)[:-2], _planes.shape_of(right)[:-2]
+        self.batch = np.broadcast_shapes(*shapes)
+        self.matrix = stacked(matrix, self.batch)
+        self.right = stacked(right, self.batch)
+
+    def one(self, i: int) -> _Solution:
+        """The solution of system i."""
+        solution = _Solution(self.matrix[:, :, i], self.right[:, :, i], self.method)
+        self.require_regular(np.array([solution.rcond]), i)
+        return solution
+
+    def require_regular(self, rcond: npt.NDArray[np.float64], first: int = 0) -> None:
+        """Raise LinAlgError if a reciprocal condition, from system ``first`` on, is too small."""
+        _require_regular(self.function, rcond, first, self.batch, self.inputs)
+
+    def deliver(self, x: Planes) -> MDArray:
+        """Solutions as users know them."""
+        x = x.reshape(*x.shape[:2], *self.batch, *x.shape[3:])
+        return self.inputs.deliver(x[..., 0] if self.is_vector else x)
+
+
+class _Solution:
+    """The solution of one system A x = b.
+
+    Attributes:
+        x: Planes (c, N, n, k); undefined if A is singular.
+        rcond: The reciprocal condition number of the scaled matrix, 0 if it is singular.
+    """
+
+    x: Planes
+    rcond: float
+
+    def __init__(self, a: Planes, b: Planes, method: str) -> None:
+        self._rows = exponents_along(a, -1)
+        self._a = np.array(a, order="C")
+        times_power(self._a, -self._rows)
+        self._columns = exponents_along(self._a, -2)
+        times_power(self._a, -self._columns)
+        self._b = np.array(b, order="C")
+        times_power(self._b, -self._rows)
+        _, limbs, order, columns = b.shape
+        work = Work.of_square(order, columns)
+        if climb(limbs, work, method, self._refine) is None:
+            self._solve()
+
+    def _refine(self, limbs: int) -> tuple[Refined | None, float]:
+        some = self._a[:, :limbs]
+        factor = Float64LU(some) if limbs == 1 else LUFactors(some)
+        if factor.rcond < least_rcond(limbs, self._a.shape[-1]):
+            return None, 0.0
+        found = refine(self._a, self._b, factor)
+        if found is not None:
+            self._accept("refine", found, factor)
+        return found, factor.rcond
+
+    def _solve(self) -> None:
+        factor: Any = LUFactors(self._a)
+        if factor.growth > max(_GROWTH, self._a.shape[-1]):
+            factor = Reflections(self._a)
+        self._factor, self.method, self.steps, self.rcond = factor, "direct", 0, factor.rcond
+        if self.rcond != 0:  # nan, too, gives what it gives
+            self._y = factor.solve(self._b)
+            self._deliver()
+
+    def _accept(self, method: str, found: Refined, factor: Any) -> None:
+        self._factor, self.method, self.steps = factor, method, found.steps - 1
+        self.rcond, self._y, self._found = factor.rcond, found.x, found
+        self._deliver()
+
+    def _deliver(self) -> None:
+        self.x = self._y.copy()
+        times_power(self.x, -self._columns.swapaxes(-1, -2))
+
+    @property
+    def info(self) -> Info:
+        """What was done."""
+        found = getattr(self, "_found", None)
+        if found is None:
+            found = examine(System(self._a), self._b, self._y, self._factor)
+        name = PRECISIONS_BY_LIMBS[self._factor.limbs].name
+        return Info(self.method, name, self.steps, self.rcond, found.berr, found.ferr)
+
+
+class Reflections:
+    """A factorisation without pivots in which nothing grows, at twice the cost and more."""
+
+    def __init__(self, a: Planes) -> None:
+        work = np.array(a, order="C")
+        self._reflectors = factor(work, a.shape[-1])
+        self._r = work
+        self.limbs = int(a.shape[1])
+        self.rcond: float = _native.reciprocal_condition(self._r)
+
+    def solve(self, b: Planes) -> Planes:
+        """A^-1 b."""
+        x = np.array(b, order="C")
+        for block in self._reflectors:
+            apply_adjoint(block, x)
+        substitute(self._r, x, lower=False)
+        return x
 
 
 def _require_regular(
-    rcond: npt.NDArray[np.float64], batch: tuple[int, ...], inputs: Inputs
+    function: str,
+    rcond: npt.NDArray[np.float64],
+    first: int,
+    batch: tuple[int, ...],
+    inputs: Inputs,
 ) -> None:
     least = _SINGULAR * inputs.eps
     bad = np.flatnonzero(rcond < least)
     if not len(bad):
         return
     value = rcond[bad[0]]
-    index = ", ".join(str(int(i)) for i in np.unravel_index(bad[0], batch)) if batch else ""
+    index = ", ".join(str(int(i)) for i in np.unravel_index(first + bad[0], batch)) if batch else ""
     which = f"a[{index}]" if index else "a"
     advice = "write mdla.lstsq(a, b) for a least-squares solution"
     if value == 0:
-        raise LinAlgError(f"solve: {which} is singular; {advice}")
+        raise LinAlgError(f"{function}: {which} is singular; {advice}")
     raise LinAlgError(
-        f"solve: {which} is singular to working precision: its reciprocal condition number is "
+        f"{function}: {which} is singular to working precision: its reciprocal condition number is "
         f"about {value:.1e}, less than {_SINGULAR} eps = {least:.1e} in {inputs.result.name}; "
         f"{advice}, or ask for a wider prec if the entries are that exact"
     )
