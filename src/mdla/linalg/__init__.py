@@ -2,6 +2,7 @@
 """Matrix factorisations and linear systems, with the names of NumPy and SciPy."""
 
 from mdla.core.products import norm as norm
+from mdla.linalg.factored import QR as QR
 from mdla.linalg.inputs import LinAlgError as LinAlgError
 from mdla.linalg.lstsq import LstsqResult as LstsqResult, lstsq as lstsq
 from mdla.linalg.qr import PivotedQRResult as PivotedQRResult, QRResult as QRResult, qr as qr
@@ -14,6 +15,7 @@ from mdla.linalg.solve import (
 from mdla.linalg.triangular import solve_triangular as solve_triangular
 
 __all__ = [
+    "QR",
     "Info",
     "LinAlgError",
     "LstsqResult",

@@ -117,6 +117,8 @@ def times_power(planes: Planes, exponents: npt.NDArray[np.int32]) -> None:
     """Multiply by ``2**exponents`` in place; they broadcast against the last axes."""
     if not exponents.any():
         return
+    if not exponents.any():
+        return
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         if np.abs(exponents).max() <= _NORMAL:
             np.multiply(planes, np.ldexp(1.0, exponents), out=planes)

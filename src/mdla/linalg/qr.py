@@ -23,7 +23,7 @@ from mdla.linalg.inputs import (
     times_power,
 )
 
-__all__ = ["PivotedQRResult", "QRResult", "qr"]
+__all__ = ["PivotedQRResult", "QRResult", "factor_scaled", "qr"]
 
 Planes = npt.NDArray[Any]
 
@@ -137,31 +137,40 @@ def _factor_one(a: Planes, mode: str, pivoting: bool) -> list[Any]:
     """R; or Q and R; or h and tau; and then the order or None."""
     rows, columns = a.shape[-2:]
     count = min(rows, columns)
-    work = np.array(a, order="C")
-    exponents = exponents_along(work, -2)
-    scaled = not is_moderate(exponents)
-    if scaled:
-        # With pivoting the lengths of the columns matter, so they keep their ratios.
-        if pivoting:
-            exponents = exponents_along(work, -2, -1)
-        times_power(work, -exponents)
-    keep = mode != "r"
-    order = None
-    if pivoting:
-        reflectors, order = factor_pivoted(work, count, columns, keep)
-    else:
-        reflectors = factor(work, count, keep)
+    work, reflectors, order, exponents = factor_scaled(a, pivoting, mode != "r")
     results: list[Any] = []
     if mode in ("reduced", "complete"):
         results.append(form_q(reflectors, work, rows, rows if mode == "complete" else count))
-    if scaled:
-        times_power(work, exponents)
+    times_power(work, exponents)
     if mode == "raw":
         results += [_with_reflectors(work, reflectors), _coefficients(work, reflectors, count)]
     else:
         kept = rows if mode == "complete" else count
         results.append(work if kept == rows else work[:, :, :kept].copy())
     return [*results, order]
+
+
+def factor_scaled(
+    a: Planes, pivoting: bool, keep: bool
+) -> tuple[Planes, list[BlockReflector], npt.NDArray[np.intp] | None, npt.NDArray[np.int32]]:
+    """Factor planes with columns scaled by powers of two.
+
+    Returns:
+        R of the scaled matrix above zeros, the reflectors if they are to be kept, the order of the
+        columns or None, and the exponents that the columns of R are to be multiplied with.
+    """
+    rows, columns = a.shape[-2:]
+    count = min(rows, columns)
+    work = np.array(a, order="C")
+    exponents = exponents_along(work, -2)
+    if is_moderate(exponents):
+        exponents[...] = 0
+    elif pivoting:  # the lengths of the columns matter, so they keep their ratios
+        exponents = exponents_along(work, -2, -1)
+    times_power(work, -exponents)
+    if not pivoting:
+        return work, factor(work, count, keep), None, exponents
+    return work, *factor_pivoted(work, count, columns, keep), exponents
 
 
 def _with_reflectors(work: Planes, reflectors: list[BlockReflector]) -> Planes:
