@@ -14,6 +14,8 @@ from mdla.gemm.moduli import (
     PAIR_BASE,
     ResidueSystem,
     byte_moduli,
+    complex_products,
+    complex_system,
     from_residues,
     max_bits,
     pair_digits,
@@ -180,7 +182,43 @@ class TestResidueSystem:
             residue_system(max_bits() + 1)
 
 
-SYSTEMS = [residue_system(120), residue_system(500), ResidueSystem(wide_moduli(20)[:5])]
+class TestComplexSystem:
+    def test_moduli_are_coprime_and_enough(self):
+        for bits in [*range(1, 300, 13), *range(300, max_bits(), 101), max_bits()]:
+            system = complex_system(bits)
+            assert system.product >= 2**bits
+            assert math.lcm(*system.moduli) == system.product
+            n = system.byte_count
+            assert max(system.moduli[:n], default=3) <= 255 < min(system.moduli[n:], default=256)
+            assert set(system.moduli[n:]) <= set(pair_moduli())
+
+    @pytest.mark.parametrize("bits", [50, 120, 230, 440, 850, 1700])
+    def test_close_to_the_fewest_products(self, bits):
+        """Against the best system if moduli could be cut to measure, and against real ones."""
+        system = complex_system(bits)
+        found = sum(complex_products(m) for m in system.moduli)
+        left, least = float(bits), 0.0
+        everything = complex_system(max_bits()).moduli
+        for m in sorted(everything, key=lambda m: -math.log2(m) / complex_products(m)):
+            part = min(left, math.log2(m))
+            least += complex_products(m) * part / math.log2(m)
+            left -= part
+        assert found <= least + 3
+        assert found <= sum(complex_products(m) for m in residue_system(bits).moduli)
+
+    def test_limits(self):
+        assert complex_system(0).moduli == ()
+        assert complex_system(99) is complex_system(99)
+        with pytest.raises(ValueError, match=f"up to {max_bits()} bits"):
+            complex_system(max_bits() + 40)
+
+
+SYSTEMS = [
+    residue_system(120),
+    complex_system(300),
+    residue_system(500),
+    ResidueSystem(wide_moduli(20)[:5]),
+]
 
 
 class TestResidues:

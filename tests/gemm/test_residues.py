@@ -287,5 +287,5 @@ def test_constants_of_the_bound(prec, parts, k):
         sums = Fraction(2) ** least * (1 - Fraction(1, 2**52))
         eps = Fraction(1, 2 ** (52 * limbs))
         assert error / 2**p + Fraction(51, 100) * eps * sums <= k * eps * sums
-        system = scheme._system_for(2 * p, terms)
+        system = scheme._system_for(2 * p, task)
         assert system.product >= Fraction(2001, 1000) * terms * 4**p

@@ -29,6 +29,8 @@ __all__ = [
     "PAIR_BASE",
     "ResidueSystem",
     "byte_moduli",
+    "complex_products",
+    "complex_system",
     "from_residues",
     "max_bits",
     "pair_digits",
@@ -51,6 +53,9 @@ _WIDE_COUNT = 200
 # 13; the tests repeat it. More than 49 moduli gain less than a pair does for the same work.
 _COMPOSITES = (253, 248, 247, 243, 235, 203)
 _SMALLEST_BYTE = 17
+
+# For complex products the primes 1 modulo 4 are lent to each other only, so that -1 stays a square.
+_COMPLEX_COMPOSITES = (253, 248, 243, 221, 205, 133)
 
 
 @dataclass(frozen=True)
@@ -192,9 +197,60 @@ def residue_system(bits: int) -> ResidueSystem:
 
 
 @lru_cache
+def complex_system(bits: int) -> ResidueSystem:
+    """The system of bytes and pairs with ``M >= 2**bits`` for products of complex integers.
+
+    A product of complex numbers takes two products modulo m where -1 is a square, and else three;
+    so moduli are taken in the order of the bits they hold for each int8 product, and those at the
+    end that turn out not to be needed are left out again. Bytes come first.
+
+    Args:
+        bits: As in `residue_system`.
+
+    Raises:
+        ValueError: There are not enough moduli; see `max_bits`.
+
+    Example:
+        >>> system = complex_system(120)
+        >>> len(system.moduli), sum(complex_products(m) for m in system.moduli)
+        (17, 34)
+    """
+    chosen: list[int] = []
+    product = 1
+    for m in _complex_order():
+        if product >= 2**bits:
+            break
+        chosen.append(m)
+        product *= m
+    if product < 2**bits:
+        raise ValueError(f"residue systems hold up to {max_bits()} bits, {bits} were asked for")
+    for m in sorted(chosen, key=lambda m: (-complex_products(m), m)):
+        if product // m >= 2**bits:
+            chosen.remove(m)
+            product //= m
+    return ResidueSystem(tuple(sorted(chosen, key=lambda m: (m > 255, -m))))
+
+
+@lru_cache(maxsize=1024)
+def complex_products(m: int) -> int:
+    """Int8 products for one product of complex numbers modulo m."""
+    return (2 if root_of_minus_one(m) is not None else 3) * (1 if m <= 255 else 3)
+
+
+@lru_cache
+def _complex_order() -> tuple[int, ...]:
+    primes = _primes_below(256, 54)
+    bytes_ = [p for p in primes if p >= _SMALLEST_BYTE and all(c % p for c in _COMPLEX_COMPOSITES)]
+    every = (*bytes_, *_COMPLEX_COMPOSITES, *pair_moduli())
+    return tuple(sorted(every, key=lambda m: (-math.log2(m) / complex_products(m), -m)))
+
+
+@lru_cache
 def max_bits() -> int:
-    """The bits that all bytes and pairs hold together."""
-    return ResidueSystem(byte_moduli() + pair_moduli()).bits
+    """The bits that all bytes and pairs hold together, real or complex."""
+    return min(
+        ResidueSystem(byte_moduli() + pair_moduli()).bits, ResidueSystem(_complex_order()).bits
+    )
 
 
 @lru_cache(maxsize=1024)

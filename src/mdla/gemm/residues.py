@@ -29,7 +29,7 @@ from mdla.gemm.engines import Choice, Scheme, register
 from mdla.gemm.fp8_engine import Fp8Simulated
 from mdla.gemm.fp64 import Fp64
 from mdla.gemm.int8_engines import Int8
-from mdla.gemm.moduli import residue_system
+from mdla.gemm.moduli import complex_system, residue_system
 from mdla.gemm.plan import Problem, conjugate
 from mdla.gemm.prepared import Prepared, survey_of
 from mdla.gemm.repair import repair
@@ -154,7 +154,7 @@ class Residues(Scheme):
         terms = max(1, task.parts * task.shape[1])
         bits = _bits_for(task, math.log2(max(1.0, terms / _TYPICAL)))
         own = [min(bits, 53 * x.shape[1]) for x in (task.a, task.b)]
-        forms = forms_of(_system_for(sum(own), terms), task.parts)
+        forms = forms_of(_system_for(sum(own), task), task.parts)
         return Choice(
             "residues",
             span=0,
@@ -233,7 +233,7 @@ def item_of(task: Task) -> Item:
         columns,
         (own[0], own[1]),
         max(quantum, LEAST_QUANTUM),
-        forms_of(_system_for(sum(own), terms), task.parts),
+        forms_of(_system_for(sum(own), task), task.parts),
         span,
         far,
     )
@@ -273,9 +273,11 @@ def _bits_for(task: Task, least: float) -> int:
     return 2 * math.ceil(max(needed + 1e-6, floor) / 2)
 
 
-def _system_for(bits: int, terms: int) -> Any:
-    """Moduli for sums of that many products of so many bits: M is above twice the largest."""
-    return residue_system(bits + math.ceil(math.log2(2.001 * terms)))
+def _system_for(bits: int, task: Task) -> Any:
+    """Moduli for sums of products of so many bits: M is above twice the largest."""
+    terms = max(1, task.parts * task.shape[1])
+    bits += math.ceil(math.log2(2.001 * terms))
+    return residue_system(bits) if task.parts == 1 else complex_system(bits)
 
 
 def _tile_spans(task: Task, rows: Survey, columns: Survey) -> npt.NDArray[np.int32]:
@@ -291,7 +293,6 @@ def _tile_spans(task: Task, rows: Survey, columns: Survey) -> npt.NDArray[np.int
 
 def _best_span(task: Task, spans: npt.NDArray[np.int32]) -> tuple[int, int]:
     """The span that is provided for, and the bits it needs: what costs least altogether."""
-    terms = max(1, task.parts * task.shape[1])
     best = None
     # The largest span of every sixteenth of the tiles is worth a thought.
     candidates = np.unique(np.quantile(spans, np.linspace(0, 1, 17), method="higher"))
@@ -299,7 +300,7 @@ def _best_span(task: Task, spans: npt.NDArray[np.int32]) -> tuple[int, int]:
         bits = _bits_for(task, -(int(span) + 2))
         if bits > _MOST_BITS or task.parts * words_for(bits) > _MOST_WORDS:
             break
-        forms = forms_of(_system_for(2 * bits, terms), task.parts)
+        forms = forms_of(_system_for(2 * bits, task), task.parts)
         if not forms.fits(bits):
             break
         far = np.count_nonzero(spans > span)
