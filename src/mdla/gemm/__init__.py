@@ -21,13 +21,14 @@ from mdla.gemm.plan import Plan as Plan, decide, plan as plan, read_problem
 from mdla.gemm.prepared import Prepared as Prepared, adjoint as adjoint, prepare as prepare
 from mdla.gemm.timing import stages as stages
 from mdla.gemm.update import update as update
-from mdla.gemm.workspace import release_memory as release_memory
+from mdla.gemm.workspace import limit as memory_limit, release_memory as release_memory
 
 __all__ = [
     "Plan",
     "Prepared",
     "adjoint",
     "matmul",
+    "memory_limit",
     "plan",
     "prepare",
     "release_memory",

@@ -182,6 +182,9 @@ class _Operand:
 def _blocks(task: Task, stages: Stages) -> tuple[tuple[int, int, int], int]:
     """Rows, columns and inner length of the blocks, and the bytes of their residues."""
     fixed = (task.owners[0] is not None, task.owners[1] is not None)
+    m, _, n = task.shape
+    if all(fixed) and stages.product_bytes(m, n) > limit():
+        fixed = (True, False)  # something has to be cut
 
     def sizes(mb: int, nb: int, kb: int) -> tuple[int, int, int]:
         return (

@@ -25,6 +25,7 @@ from mdla import _native
 from mdla.core.array import MDArray
 from mdla.linalg.householder import adjoint, apply, apply_adjoint, factor
 from mdla.linalg.inputs import exponents_along, times_power
+from mdla.linalg.progress import stage
 from mdla.linalg.refine import (
     Pace,
     Refined,
@@ -131,19 +132,21 @@ def refine_augmented(
     x, r = MDArray(np.zeros((parts, limbs, order, columns))), MDArray(np.zeros(b.shape))
     pace = Pace(eps)
     reach = largest(b)
-    while True:
-        dr, dx = _correction(factors, f.planes, g.planes)
-        x, r = x + MDArray(dx), r + MDArray(dr)
-        # The larger part counts: with a small residual, rounding errors are all of the first dr.
-        size = np.maximum(_ratio(largest(dx), largest(x.planes)), _ratio(largest(dr), reach))
-        state = pace.step(size, np.ones(columns))
-        if state is None:
-            return None
-        if state:
-            break
-        direct.subtract(f, dx)
-        f = f - MDArray(dr)
-        turned.subtract(g, dr)
+    with stage("refinement", 52 * limbs, "bit") as advance:
+        while True:
+            dr, dx = _correction(factors, f.planes, g.planes)
+            x, r = x + MDArray(dx), r + MDArray(dr)
+            # The larger part counts: of a small residual, the first dr is nothing but noise.
+            size = np.maximum(_ratio(largest(dx), largest(x.planes)), _ratio(largest(dr), reach))
+            state = pace.step(size, np.ones(columns))
+            advance(pace.gained)
+            if state is None:
+                return None
+            if state:
+                break
+            direct.subtract(f, dx)
+            f = f - MDArray(dr)
+            turned.subtract(g, dr)
     # Anew, since the residuals so far were updated.
     f = direct.subtract_limbs(direct.wide(b) - r, x.planes)
     g = turned.subtract_limbs(direct.wide(np.zeros((parts, limbs, order, columns))), r.planes)

@@ -23,6 +23,7 @@ from mdla import _native
 from mdla.core.arithmetic import negative
 from mdla.core.array import MDArray
 from mdla.gemm import adjoint as adjoint_of, matmul, update
+from mdla.linalg.progress import stage
 
 __all__ = [
     "BlockReflector",
@@ -113,21 +114,23 @@ def factor(work: Planes, count: int, keep: bool = True, first: int = 0) -> list[
     parts, limbs, rows, columns = work.shape
     panel, width = widths(limbs, count)
     reflectors = []
-    for start in range(first, first + count, max(width, 1)):
-        w = min(width, first + count - start)
-        stop = start + w
-        if not keep and stop == columns and w <= panel:
-            # Nobody asks for the last reflectors.
-            _native.qr_panel(work[:, :, start:, start:], w)
-            break
-        block = BlockReflector(
-            start, np.zeros((parts, limbs, rows - start, w)), np.zeros((parts, limbs, w, w))
-        )
-        _factor_block(block.v, block.t, work[:, :, start:, start:stop], panel)
-        if stop < columns:
-            apply_adjoint(block, work[:, :, :, stop:])
-        if keep:
-            reflectors.append(block)
+    with stage("QR factorisation", count, "column") as advance:
+        for start in range(first, first + count, max(width, 1)):
+            w = min(width, first + count - start)
+            stop = start + w
+            if not keep and stop == columns and w <= panel:
+                # Nobody asks for the last reflectors.
+                _native.qr_panel(work[:, :, start:, start:], w)
+                break
+            block = BlockReflector(
+                start, np.zeros((parts, limbs, rows - start, w)), np.zeros((parts, limbs, w, w))
+            )
+            _factor_block(block.v, block.t, work[:, :, start:, start:stop], panel)
+            if stop < columns:
+                apply_adjoint(block, work[:, :, :, stop:])
+            if keep:
+                reflectors.append(block)
+            advance(w)
     return reflectors
 
 
@@ -190,8 +193,10 @@ def form_q(reflectors: list[BlockReflector], like: Planes, rows: int, columns: i
     q = np.zeros((*like.shape[:2], rows, columns))
     diagonal = np.arange(min(rows, columns))
     q[0, 0, diagonal, diagonal] = 1
-    for block in reversed(reflectors):
-        _apply(block, q[..., block.first :])
+    with stage("forming Q", len(reflectors), "block") as advance:
+        for block in reversed(reflectors):
+            _apply(block, q[..., block.first :])
+            advance(1)
     return q
 
 
@@ -209,15 +214,18 @@ def factor_pivoted(
     order = np.arange(columns)
     reflectors: list[BlockReflector] = []
     first = 0
-    while first < count:
-        rest = work[:, :, first:, first:columns]
-        taken, chosen = _native.pivot_order(rest, _PIVOT_RANGE, min(count - first, _PIVOT_ROUND))
-        if taken == 0:
-            # Only zeros are left (or nans, which have no order).
-            taken = count - first
-        else:
-            work[..., first:columns] = work[..., first:columns][..., chosen]
-            order[first:] = order[first:][chosen]
-        reflectors += factor(work, taken, keep, first)
-        first += taken
+    with stage("QR factorisation with pivoting", count, "column") as advance:
+        while first < count:
+            rest = work[:, :, first:, first:columns]
+            most = min(count - first, _PIVOT_ROUND)
+            taken, chosen = _native.pivot_order(rest, _PIVOT_RANGE, most)
+            if taken == 0:
+                # Only zeros are left (or nans, which have no order).
+                taken = count - first
+            else:
+                work[..., first:columns] = work[..., first:columns][..., chosen]
+                order[first:] = order[first:][chosen]
+            reflectors += factor(work, taken, keep, first)
+            first += taken
+            advance(taken)
     return reflectors, order

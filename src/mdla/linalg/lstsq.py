@@ -22,6 +22,7 @@ from mdla.linalg.inputs import (
     stacked,
     times_power,
 )
+from mdla.linalg.progress import shown
 from mdla.linalg.refine import (
     HOPELESS,
     PRECISIONS_BY_LIMBS,
@@ -80,6 +81,7 @@ def lstsq(
     driver: str = "qr",
     method: str = "auto",
     check_finite: bool = True,
+    progress: bool = False,
 ) -> LstsqResult:
     """Minimise ``||A x - b||``; of several solutions, return the one with the smallest ``||x||``.
 
@@ -107,6 +109,8 @@ def lstsq(
         method: ``"direct"`` factors A in the precision of the result, ``"refine"`` tries to do
             with less first, and ``"auto"`` does so where that is predicted to be faster.
         check_finite: Whether to raise ValueError for infinities and nans.
+        progress: Whether to show the progress of long work on stderr, by tqdm where it is
+            installed.
 
     Returns:
         A named tuple ``(x, residuals, rank, s)``, see `LstsqResult`, which also has estimates of
@@ -144,7 +148,8 @@ def lstsq(
     errors = np.full((count, n, k), math.inf)
     infos = np.empty(count, dtype=object)
     for i in range(count):
-        problem = _Problem(left[:, :, i], right[:, :, i], rcond, inputs.eps, method)
+        with shown(progress):
+            problem = _Problem(left[:, :, i], right[:, :, i], rcond, inputs.eps, method)
         infos[i] = problem.info
         x[:, :, i] = problem.x
         squares[:, :, i] = problem.squares

@@ -22,6 +22,7 @@ from mdla.linalg.inputs import (
     stacked,
     times_power,
 )
+from mdla.linalg.progress import shown
 
 __all__ = ["PivotedQRResult", "QRResult", "factor_scaled", "qr"]
 
@@ -53,6 +54,7 @@ def qr(
     *,
     prec: Any = None,
     check_finite: bool = True,
+    progress: bool = False,
 ) -> Any:
     """Factor ``A = Q R`` with Q unitary and R upper triangular.
 
@@ -72,6 +74,8 @@ def qr(
         prec: The precision to compute in; by default that of ``a``, and ``"dd"`` for what is no
             MDArray.
         check_finite: Whether to raise ValueError for infinities and nans. Without, they give nans.
+        progress: Whether to show the progress of long work on stderr, by tqdm where it is
+            installed.
 
     Returns:
         A named tuple `QRResult` or, with pivoting, `PivotedQRResult`; for mode "r" R or ``(R, P)``;
@@ -101,22 +105,24 @@ def qr(
     planes = inputs.planes[0]
     require_matrix("qr", "a", planes)
     batch = _planes.shape_of(planes)[:-2]
-    if not batch:
-        results = _factor_one(planes, mode, pivoting)
-    elif batched.is_small(planes) and not pivoting:
-        results = [*batched.qr(stacked(planes, batch), mode), None]
-        results = [_unstacked(p, batch) for p in results]
-    else:
-        stack = stacked(planes, batch)
-        each = [_factor_one(stack[:, :, i], mode, pivoting) for i in range(stack.shape[2])]
-        if not each:
-            each_like = _factor_one(
-                np.zeros((*planes.shape[:2], *planes.shape[-2:])), mode, pivoting
-            )
-            results = [_empty_stack(p, batch) for p in each_like]
-        else:
-            results = [_unstacked(_stack(parts), batch) for parts in zip(*each, strict=True)]
+    with shown(progress):
+        results = _factor_all(planes, batch, mode, pivoting)
     return _deliver(inputs, results, mode)
+
+
+def _factor_all(planes: Planes, batch: tuple[int, ...], mode: str, pivoting: bool) -> list[Any]:
+    """The results of `_factor_one` for one matrix or a stack."""
+    if not batch:
+        return _factor_one(planes, mode, pivoting)
+    if batched.is_small(planes) and not pivoting:
+        results = [*batched.qr(stacked(planes, batch), mode), None]
+        return [_unstacked(p, batch) for p in results]
+    stack = stacked(planes, batch)
+    each = [_factor_one(stack[:, :, i], mode, pivoting) for i in range(stack.shape[2])]
+    if each:
+        return [_unstacked(_stack(parts), batch) for parts in zip(*each, strict=True)]
+    like = _factor_one(np.zeros((*planes.shape[:2], *planes.shape[-2:])), mode, pivoting)
+    return [_empty_stack(p, batch) for p in like]
 
 
 def _deliver(inputs: Inputs, results: list[Any], mode: str) -> Any:

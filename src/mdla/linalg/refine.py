@@ -34,6 +34,7 @@ from mdla.core import planes as _planes
 from mdla.core.array import MDArray
 from mdla.core.precision import PRECISIONS, Precision
 from mdla.linalg.inputs import exponents_along, times_power
+from mdla.linalg.progress import stage
 
 __all__ = [
     "HOPELESS",
@@ -71,6 +72,8 @@ PRECISIONS_BY_LIMBS = {p.limbs: p for p in PRECISIONS.values() if p.dtype == np.
 
 # Products by residues keep those of the matrix for all steps; below this order they are slower.
 _RESIDUES_FROM = 96
+# Bytes of residues for a byte of entries: some bits more than theirs, and more if complex.
+_RESIDUE_BYTES = 3
 # A correction must be smaller than the one before by this factor.
 _MOST_RHO = 0.5
 # Bits that a step must be expected to gain.
@@ -293,9 +296,11 @@ class System:
         self.a = a
         self.form = extended(PRECISIONS_BY_LIMBS[a.shape[1]])
         self._magnitudes: npt.NDArray[np.float64] | None = None
-        # The residues of a small matrix are dearer than direct products with it.
-        self._scheme = "crt" if min(a.shape[2:]) >= _RESIDUES_FROM else "auto"
-        self._matrix = gemm.prepare(MDArray(a))
+        # The residues of a small matrix are dearer than direct products with it, and those of a
+        # huge one are too large to be kept.
+        self._scheme, self._matrix = "auto", gemm.Prepared(MDArray(a))
+        if min(a.shape[2:]) >= _RESIDUES_FROM and _RESIDUE_BYTES * a.nbytes <= gemm.memory_limit():
+            self._scheme = "crt"
 
     def wide(self, b: Planes) -> MDArray:
         """A right-hand side as a residual."""
@@ -360,15 +365,17 @@ def refine(a: Planes, b: Planes, factor: Factorisation) -> Refined | None:
     residual = system.wide(b)
     x = MDArray(np.zeros(b.shape))
     pace = Pace(eps)
-    while True:
-        d = correction(factor, residual.planes)
-        x = x + MDArray(d)
-        state = pace.step(largest(d), largest(x.planes))
-        if state is None:
-            return None
-        if state:
-            break
-        system.subtract(residual, d)
+    with stage("refinement", 52 * limbs, "bit") as advance:
+        while True:
+            d = correction(factor, residual.planes)
+            x = x + MDArray(d)
+            state = pace.step(largest(d), largest(x.planes))
+            advance(pace.gained)
+            if state is None:
+                return None
+            if state:
+                break
+            system.subtract(residual, d)
     # Anew, since the residuals so far were updated.
     found = examine(system, b, x.planes, factor)
     # Where there are no wider residuals the solution is as exact as that of a direct method.
@@ -383,10 +390,11 @@ class Pace:
 
     Attributes:
         steps: How many there were.
+        gained: Bits that the last one has gained.
     """
 
     def __init__(self, eps: float) -> None:
-        self.steps = 0
+        self.steps = self.gained = self._bits = 0
         self._eps = eps
         self._previous: npt.NDArray[np.float64] | None = None
 
@@ -399,6 +407,10 @@ class Pace:
         if self._previous is not None and (large & (size > _MOST_RHO * self._previous)).any():
             return None
         self._previous = size
+        with np.errstate(divide="ignore"):
+            worst = float(np.max(size[large] / of[large], initial=self._eps))
+        bits = max(self._bits, int(-math.log2(min(worst, 1.0))))
+        self.gained, self._bits = bits - self._bits, bits
         return not large.any()
 
 

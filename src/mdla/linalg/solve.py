@@ -24,6 +24,7 @@ from mdla.linalg.inputs import (
     stacked,
     times_power,
 )
+from mdla.linalg.progress import shown
 from mdla.linalg.refine import (
     PRECISIONS_BY_LIMBS,
     Float64LU,
@@ -66,7 +67,13 @@ class SolveResult(NamedTuple):
 
 @implements(np.linalg.solve)
 def solve(
-    a: Any, b: Any, *, prec: Any = None, method: str = "auto", check_finite: bool = True
+    a: Any,
+    b: Any,
+    *,
+    prec: Any = None,
+    method: str = "auto",
+    check_finite: bool = True,
+    progress: bool = False,
 ) -> MDArray:
     """Solve ``A x = b`` for a square A.
 
@@ -95,6 +102,8 @@ def solve(
         method: ``"direct"`` factors A in the precision of the result, ``"refine"`` tries to do
             with less first, and ``"auto"`` does so where that is predicted to be faster.
         check_finite: Whether to raise ValueError for infinities and nans.
+        progress: Whether to show the progress of long work on stderr, by tqdm where it is
+            installed.
 
     Returns:
         x with the shape of b; for stacks the leading axes are broadcast.
@@ -119,8 +128,9 @@ def solve(
         systems.require_regular(rcond)
     else:
         x = np.empty_like(systems.right)
-        for i in range(x.shape[2]):
-            x[:, :, i] = systems.one(i).x
+        with shown(progress):
+            for i in range(x.shape[2]):
+                x[:, :, i] = systems.one(i).x
     return systems.deliver(x)
 
 
