@@ -2,6 +2,7 @@
 """Matrix factorisations and linear systems, with the names of NumPy and SciPy."""
 
 from mdla.core.products import norm as norm
+from mdla.linalg.eigh import EighResult as EighResult, eigh as eigh, eigvalsh as eigvalsh
 from mdla.linalg.factored import QR as QR
 from mdla.linalg.inputs import LinAlgError as LinAlgError
 from mdla.linalg.lstsq import LstsqResult as LstsqResult, lstsq as lstsq
@@ -12,6 +13,7 @@ from mdla.linalg.solve import (
     solve as solve,
     solve_info as solve_info,
 )
+from mdla.linalg.svd import SVDResult as SVDResult, svd as svd, svdvals as svdvals
 from mdla.linalg.triangular import solve_triangular as solve_triangular
 
 __all__ = [
