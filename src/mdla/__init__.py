@@ -136,7 +136,6 @@ from mdla.core.products import (
     dot as dot,
     inner as inner,
     kron as kron,
-    norm as norm,
     outer as outer,
     tensordot as tensordot,
     trace as trace,
@@ -162,14 +161,24 @@ from mdla.core.reductions import (
 )
 from mdla.gemm import matmul as matmul
 from mdla.linalg import (
+    EighResult as EighResult,
     LinAlgError as LinAlgError,
     LstsqResult as LstsqResult,
     PivotedQRResult as PivotedQRResult,
     QRResult as QRResult,
+    SVDResult as SVDResult,
+    cond as cond,
+    eigh as eigh,
+    eigvalsh as eigvalsh,
     lstsq as lstsq,
+    matrix_rank as matrix_rank,
+    norm as norm,
+    pinv as pinv,
     qr as qr,
     solve as solve,
     solve_triangular as solve_triangular,
+    svd as svd,
+    svdvals as svdvals,
 )
 from mdla.report import (
     CapabilityReport as CapabilityReport,

@@ -108,9 +108,8 @@ def test_norms(prec, rng):
     assert_close(mdla.norm(mdla.array([3, 4j], prec=prec)), 5, prec, 2)
     stacked = mdla.norm(mdla.stack([a, 2 * a]), 1, axis=(1, 2))
     assert np.allclose(stacked.to_numpy(), np.linalg.norm(x, 1) * np.array([1, 2]))
-    for bad in (2, -2, "nuc", 3):
-        with pytest.raises(ValueError, match="unknown matrix norm"):
-            mdla.norm(a, bad)
+    with pytest.raises(ValueError, match="unknown matrix norm"):
+        mdla.norm(a, 3)
     with pytest.raises(ValueError, match="unknown vector norm"):
         mdla.norm(a[0], "fro")
     with pytest.raises(ValueError, match="one or two axes"):

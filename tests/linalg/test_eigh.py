@@ -115,7 +115,7 @@ def test_extreme_scales(prec, rng):
     assert_close(mdla.ldexp(eigvalsh(mdla.ldexp(a, high)), -high), exact(w), prec, 1)
     tiny = eigvalsh(mdla.array(np.diag([3.0, 1.0, 2.0]), prec=prec) * mdla.finfo(prec).tiny)
     assert_close(
-        tiny, [k * int(1) * mdla.array(mdla.finfo(prec).tiny).item() for k in (1, 2, 3)], prec, 1
+        tiny, [k * 1 * mdla.array(mdla.finfo(prec).tiny).item() for k in (1, 2, 3)], prec, 1
     )
 
 

@@ -31,7 +31,7 @@ def check(a, prec):
         assert bool((s >= 0).all())
         whole = Exact.of(a)
         miss = whole - Exact.of(u[:, :k]) @ diagonal(s) @ Exact.of(vh[:k])
-        assert relative(miss, whole, prec) <= 2 * larger
+        assert relative(miss, whole, prec) <= 4 * larger
         assert measures.orthogonality(u, prec) <= 2 * m
         assert measures.orthogonality(vh.H, prec) <= 2 * n
 
@@ -50,7 +50,7 @@ def test_hermitian_matrices(name, is_complex, prec, rng):
 
 
 @COMPLEX
-@pytest.mark.parametrize("m, n", [(1, 1), (1, 4), (4, 1), (9, 7), (7, 9), (40, 5)])
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (1, 4), (4, 1), (9, 7), (7, 9), (40, 5)])
 def test_shapes(m, n, is_complex, prec, rng):
     check(matrices.uniform(m, n, prec, is_complex, rng), prec)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Products of arrays and norms.
+"""Products of arrays.
 
 What is a matrix product goes to `mdla.matmul`, through the table of `mdla.core.protocols`.
 """
@@ -14,15 +14,13 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from mdla import _native
 from mdla.core import planes as _planes, reductions
-from mdla.core.arithmetic import absolute, conjugate, multiply
+from mdla.core.arithmetic import conjugate, multiply
 from mdla.core.array import MDArray
-from mdla.core.comparison import not_equal
 from mdla.core.manipulation import diagonal
 from mdla.core.operands import to_array, unify
 from mdla.core.protocols import implements, lookup
-from mdla.core.reductions import Axis, norm2
 
-__all__ = ["dot", "inner", "kron", "norm", "outer", "tensordot", "trace", "vdot", "vecdot"]
+__all__ = ["dot", "inner", "kron", "outer", "tensordot", "trace", "vdot", "vecdot"]
 
 
 @implements(np.dot)
@@ -154,68 +152,3 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> MDArray:
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> MDArray:
     """The sum of a diagonal."""
     return reductions.sum(diagonal(a, offset, axis1, axis2), -1)
-
-
-@implements(np.linalg.norm)
-def norm(a: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> MDArray:
-    """A vector or matrix norm, as ``numpy.linalg.norm``.
-
-    Args:
-        a: Numbers.
-        ord: For vectors None or 2 (Euclidean), 1, inf, -inf, 0 or an integer p; for matrices
-            None or "fro", 1 (largest column sum), -1, inf (largest row sum), -inf.
-        axis: The axis of vectors or the two axes of matrices; None takes all, and a vector or
-            matrix as what it is.
-        keepdims: Whether reduced axes stay, with length one.
-
-    Raises:
-        ValueError: The order is not supported for that many axes.
-
-    Example:
-        >>> import mdla
-        >>> print(mdla.norm(mdla.array([3, 4])))
-        5.0
-    """
-    a = to_array(a)
-    if ord is None:
-        return norm2(a, axis, keepdims=keepdims)
-    axes = tuple(range(a.ndim)) if axis is None else normalize_axis_tuple(axis, a.ndim)
-    if len(axes) == 1:
-        return _vector_norm(a, ord, axes[0], keepdims)
-    if len(axes) == 2:
-        return _matrix_norm(a, ord, axes, keepdims)
-    raise ValueError(f"ord={ord!r} needs one or two axes, got {len(axes)}; give axis=")
-
-
-def _vector_norm(a: MDArray, ord: Any, axis: int, keepdims: bool) -> MDArray:
-    if ord == 2:
-        return norm2(a, axis, keepdims=keepdims)
-    if ord == 0:
-        count = not_equal(a, 0).sum(axis=axis, keepdims=keepdims)
-        return to_array(count, a.precision)
-    size = absolute(a)
-    if ord == np.inf:
-        return reductions.max(size, axis, keepdims=keepdims)
-    if ord == -np.inf:
-        return reductions.min(size, axis, keepdims=keepdims)
-    if ord == 1:
-        return reductions.sum(size, axis, keepdims=keepdims)
-    raise ValueError(f"unknown vector norm ord={ord!r}; write None, 0, 1, 2, inf or -inf")
-
-
-def _matrix_norm(a: MDArray, ord: Any, axes: tuple[int, ...], keepdims: bool) -> MDArray:
-    if ord == "fro":
-        return norm2(a, axes, keepdims=keepdims)
-    if ord not in (1, -1, np.inf, -np.inf):
-        raise ValueError(
-            f"unknown matrix norm ord={ord!r}; write None, 'fro', 1, -1, inf or -inf "
-            "(norms by singular values are not in this version)"
-        )
-    summed, kept = (axes[0], axes[1]) if abs(ord) == 1 else (axes[1], axes[0])
-    sums = reductions.sum(absolute(a), summed, keepdims=True)
-    extreme = reductions.max if ord > 0 else reductions.min
-    result = extreme(sums, kept, keepdims=True)
-    if keepdims:
-        return result
-    squeezed: MDArray = result.squeeze(axes)
-    return squeezed

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Matrix factorisations and linear systems, with the names of NumPy and SciPy."""
 
-from mdla.core.products import norm as norm
 from mdla.linalg.eigh import EighResult as EighResult, eigh as eigh, eigvalsh as eigvalsh
 from mdla.linalg.factored import QR as QR
 from mdla.linalg.inputs import LinAlgError as LinAlgError
 from mdla.linalg.lstsq import LstsqResult as LstsqResult, lstsq as lstsq
+from mdla.linalg.norms import cond as cond, norm as norm
+from mdla.linalg.pseudo import matrix_rank as matrix_rank, pinv as pinv
 from mdla.linalg.qr import PivotedQRResult as PivotedQRResult, QRResult as QRResult, qr as qr
 from mdla.linalg.refine import Info as Info
 from mdla.linalg.solve import (
@@ -18,16 +19,25 @@ from mdla.linalg.triangular import solve_triangular as solve_triangular
 
 __all__ = [
     "QR",
+    "EighResult",
     "Info",
     "LinAlgError",
     "LstsqResult",
     "PivotedQRResult",
     "QRResult",
+    "SVDResult",
     "SolveResult",
+    "cond",
+    "eigh",
+    "eigvalsh",
     "lstsq",
+    "matrix_rank",
     "norm",
+    "pinv",
     "qr",
     "solve",
     "solve_info",
     "solve_triangular",
+    "svd",
+    "svdvals",
 ]

@@ -206,7 +206,7 @@ def diagonalise(a: MDArray) -> tuple[MDArray, MDArray]:
         half = most(r.to_numpy()) / 2
         step = Step(half, most(small), 2 * most(spill) / max(size, eps), eps)
         finished = now == limbs and not groups and step.left <= eps
-        few = limbs_for(step.error / max(step.turn, eps), limbs)
+        few = limbs_for(step.error / max(step.turn + step.half, eps), limbs)
         f = quotient(s, gap, apart, few)
         x = corrected(x, times_two(r, -1), f, step, limbs)
         if finished:

@@ -190,9 +190,11 @@ def orthonormal(w: npt.NDArray[Any], error: float, limbs: int) -> MDArray:
 
 
 def over(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """a / b, with 0 / 0 = 0."""
+    """A / b, with 0 / 0 = 0."""
+    out = np.zeros_like(a)
     with np.errstate(divide="ignore", over="ignore"):
-        return np.divide(a, b, out=np.zeros_like(a), where=a != 0)
+        np.divide(a, b, out=out, where=a != 0)
+    return out
 
 
 def rounding(n: int, visits: int) -> float:
@@ -216,7 +218,7 @@ def correctable(
 
 
 def quotient(a: MDArray, b: MDArray, where: npt.NDArray[np.bool_], limbs: int) -> MDArray:
-    """a / b in so many limbs, and zero elsewhere."""
+    """A / b in so many limbs, and zero elsewhere."""
     a, b = a.copy(), b.copy()
     a[~where], b[~where] = 0, 1
     return at_limbs(a, limbs) / at_limbs(b, limbs)

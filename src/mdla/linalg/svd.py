@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mdla.core import planes as _planes
+from mdla.core.arithmetic import absolute
 from mdla.core.array import MDArray
 from mdla.core.ordering import argsort
 from mdla.core.protocols import implements
@@ -156,9 +156,9 @@ def _values(inputs: Inputs, planes: Planes) -> MDArray:
 def _svd_hermitian(a: Any, compute_uv: bool, prec: Any, check_finite: bool) -> Any:
     """From the eigenvalues: U has their vectors, V those times the signs."""
     w, x = eigh(a, prec=prec, check_finite=check_finite)
-    order = argsort(np.abs(w), -1)[np.newaxis, np.newaxis, ..., ::-1]
+    order = argsort(absolute(w), -1)[np.newaxis, np.newaxis, ..., ::-1]
     values = np.take_along_axis(w.planes, order, -1)
-    s = np.abs(MDArray(values))
+    s = absolute(MDArray(values))
     if not compute_uv:
         return s
     u = np.take_along_axis(x.planes, order[..., np.newaxis, :], -1)
@@ -170,8 +170,7 @@ def _decompose(planes: Planes, left: int, right: int) -> list[Planes]:
     """The first columns of U, S and the first columns of V of one matrix (c, N, m, n)."""
     m, n = planes.shape[-2:]
     if m < n:
-        u, s, v = _decompose(householder.adjoint(planes), right, left)
-        return [v, s, u]
+        return _decompose(householder.adjoint(planes), right, left)[::-1]
     head = planes.shape[:2]
     if not np.isfinite(planes[:, 0]).all():
         shapes = ((*head, m, left), (1, head[1], n), (*head, n, right))
@@ -196,9 +195,9 @@ def diagonalise(a: MDArray) -> tuple[MDArray, MDArray, MDArray]:
     bases ``U (I + R / 2)`` and ``V (I + Q / 2)`` the matrix is ``T + (R T + T Q) / 2`` but for
     squares of small terms. With H and K the Hermitian and the skew part of its off-diagonal
     entries, ``P_ij = H_ij / (s_j - s_i)`` and ``M_ij = K_ij / (s_j + s_i)``, the corrections are
-    ``F = P + M`` for U and ``G = P - M`` for V, both skew, applied as in `mdla.linalg.eigh`. Where P
-    would be large, the cluster's block of H is diagonalised by one rotation of both bases; where M
-    would, both singular values are small, and the block of T gets rotations of its own.
+    ``F = P + M`` for U and ``G = P - M`` for V, both skew, applied as in `mdla.linalg.eigh`. Where
+    P would be large, the cluster's block of H is diagonalised by one rotation of both bases; where
+    M would, both singular values are small, and the block of T gets rotations of its own.
 
     4 products of n^3 with the limbs of the step, 4 with the limbs of the correction, one in double
     precision; n^2 operations else.
@@ -235,19 +234,19 @@ def diagonalise(a: MDArray) -> tuple[MDArray, MDArray, MDArray]:
         edges_m = (ratio_m > THETA) & (rest_k > floor)
         groups = []
         for j in clusters(edges_m | ((ratio_p > THETA) & (rest_h > floor))):
-            block = np.ix_(j, j)
-            apart_p[block] = False
-            if edges_m[block].any():
-                apart_m[block] = False
-                groups.append((j, t[block], True))
+            square = np.ix_(j, j)
+            apart_p[square] = False
+            if edges_m[square].any():
+                apart_m[square] = False
+                groups.append((j, t[square], True))
             else:
-                shifted = h[block]
+                shifted = h[square]
                 shifted[np.arange(len(j)), np.arange(len(j))] = s[j] - s[j[0]]
                 groups.append((j, shifted, False))
         half = max(most(r.to_numpy()), most(q.to_numpy())) / 2
         step = Step(half, most(small), 2 * most(spill) / max(size, eps), eps)
         finished = now == limbs and not groups and step.left <= eps
-        few = limbs_for(step.error / max(step.turn, eps), limbs)
+        few = limbs_for(step.error / max(step.turn + step.half, eps), limbs)
         p = quotient(h, difference, apart_p, few)
         m = quotient(k, total, apart_m, few)
         u = corrected(u, times_two(r, -1), p + m, step, limbs)
@@ -255,7 +254,7 @@ def diagonalise(a: MDArray) -> tuple[MDArray, MDArray, MDArray]:
         if finished:
             negative = np.signbit(s.planes[0, 0])
             v.planes[..., negative] *= -1
-            return at_limbs(u, limbs), np.abs(s), at_limbs(v, limbs)
+            return at_limbs(u, limbs), absolute(s), at_limbs(v, limbs)
         error = max(step.left, eps)
         for j, block, is_null in groups:
             scaled, exponent = peel(block)
