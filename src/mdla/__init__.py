@@ -161,6 +161,7 @@ from mdla.core.reductions import (
 )
 from mdla.gemm import matmul as matmul
 from mdla.linalg import (
+    EigResult as EigResult,
     EighResult as EighResult,
     LinAlgError as LinAlgError,
     LstsqResult as LstsqResult,
@@ -168,13 +169,16 @@ from mdla.linalg import (
     QRResult as QRResult,
     SVDResult as SVDResult,
     cond as cond,
+    eig as eig,
     eigh as eigh,
+    eigvals as eigvals,
     eigvalsh as eigvalsh,
     lstsq as lstsq,
     matrix_rank as matrix_rank,
     norm as norm,
     pinv as pinv,
     qr as qr,
+    roots as roots,
     solve as solve,
     solve_triangular as solve_triangular,
     svd as svd,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Matrix factorisations and linear systems, with the names of NumPy and SciPy."""
 
+from mdla.linalg.eig import EigResult as EigResult, eig as eig, eigvals as eigvals
 from mdla.linalg.eigh import EighResult as EighResult, eigh as eigh, eigvalsh as eigvalsh
 from mdla.linalg.factored import QR as QR
 from mdla.linalg.inputs import LinAlgError as LinAlgError
@@ -9,6 +10,7 @@ from mdla.linalg.norms import cond as cond, norm as norm
 from mdla.linalg.pseudo import matrix_rank as matrix_rank, pinv as pinv
 from mdla.linalg.qr import PivotedQRResult as PivotedQRResult, QRResult as QRResult, qr as qr
 from mdla.linalg.refine import Info as Info
+from mdla.linalg.roots import roots as roots
 from mdla.linalg.solve import (
     SolveResult as SolveResult,
     solve as solve,
@@ -19,6 +21,7 @@ from mdla.linalg.triangular import solve_triangular as solve_triangular
 
 __all__ = [
     "QR",
+    "EigResult",
     "EighResult",
     "Info",
     "LinAlgError",
@@ -28,13 +31,16 @@ __all__ = [
     "SVDResult",
     "SolveResult",
     "cond",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "lstsq",
     "matrix_rank",
     "norm",
     "pinv",
     "qr",
+    "roots",
     "solve",
     "solve_info",
     "solve_triangular",

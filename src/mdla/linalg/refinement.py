@@ -182,10 +182,10 @@ def orthonormal(w: npt.NDArray[Any], error: float, limbs: int) -> MDArray:
     """
     x, left = from_double(w), START
     while left > error:
-        left *= left
+        size, left = left, left * left
         goal = max(left, error)
         r = defect(x, limbs_for(goal, limbs))
-        x = plus_product(x, times_two(r, -1), math.sqrt(left), goal, limbs)
+        x = plus_product(x, times_two(r, -1), size, goal, limbs)
     return x
 
 
