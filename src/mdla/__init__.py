@@ -161,8 +161,8 @@ from mdla.core.reductions import (
 )
 from mdla.gemm import matmul as matmul
 from mdla.linalg import (
-    EigResult as EigResult,
     EighResult as EighResult,
+    EigResult as EigResult,
     LinAlgError as LinAlgError,
     LstsqResult as LstsqResult,
     PivotedQRResult as PivotedQRResult,

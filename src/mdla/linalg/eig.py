@@ -152,12 +152,12 @@ def _tolerance(a: MDArray) -> float:
 
 
 def schur(a: MDArray) -> tuple[MDArray, MDArray]:
-    """T, upper triangular, and a unitary Z with ``A = Z T Z^H``, for complex A with entries up to 1.
+    """T, upper triangular, and a unitary Z with ``A = Z T Z^H``, for complex A, entries up to 1.
 
     Each step takes the QR factors of ``T_k - mu I``, T_k the leading block that is not triangular
     yet and mu Wilkinson's shift, and the block becomes ``R Q + mu I``. With a start from double
-    precision the last row converges in 2 to 5 steps, linearly if the eigenvalue is defective. One step is a QR factorisation and three
-    products of order k.
+    precision the last row converges in 2 to 5 steps, linearly if the eigenvalue is defective. One
+    step is a QR factorisation and three products of order k.
     """
     limbs, n = a.precision.limbs, len(a)
     triangle, vectors = scipy.linalg.schur(a.to_numpy(), output="complex")

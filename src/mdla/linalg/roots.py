@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -140,7 +141,7 @@ def _circles(p: npt.NDArray[Any]) -> npt.NDArray[np.complex128]:
             hull.pop()
         hull.append(int(k))
     points = []
-    for i, j in zip(hull, hull[1:], strict=False):
+    for i, j in itertools.pairwise(hull):
         radius = 2.0 ** np.clip((height[i] - height[j]) / (j - i), -1000, 1000)
         angle = 2 * np.pi * (np.arange(j - i) / (j - i) + i / n) + 0.7
         points.append(radius * np.exp(1j * angle))
