@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""QR beside xprec and mpmath; stacks of small systems beside a loop over the single call.
+"""QR beside xprec and mpmath; stacks of small systems beside a loop over the single call, beside
+mpmath and beside the direct product's operations per second.
 
 mpmath is timed at a quarter of the order, and its time counts 64 times.
 """
@@ -120,6 +121,71 @@ def bench_stack(benchmark: Any, name: str, how: str, prec: str) -> None:
         x = benchmark(calls[how])[1]
         bound = 100 * n * mdla.finfo(prec).eps * mdla.norm(a[1]) * mdla.norm(x)
         assert mdla.norm(a[1] @ x - b[1]) <= bound
+
+
+# Operations of a system of order n with one right-hand side; four times as many if complex.
+def operations(n: int, is_complex: bool) -> float:
+    return (2 / 3 * n**3 + 2 * n**2) * (4 if is_complex else 1)
+
+
+def small_systems(prec: str, is_complex: bool, count: int) -> tuple[mdla.MDArray, mdla.MDArray]:
+    n = SMALL_ORDER
+    a, b = random_array((count, n, n), prec) - 1, random_array((count, n, 1), prec)
+    if is_complex:
+        a, b = a + mdla.array(1j) * a.mT, b - mdla.array(1j) * b[::-1]
+    return a, b
+
+
+@pytest.mark.parametrize("kind", ["real", "complex"])
+@pytest.mark.parametrize("prec", ["dd", "td", "qd", "od"])
+@pytest.mark.parametrize("peer", ["mdla", "mpmath", "direct product"])
+def bench_many_systems(benchmark: Any, peer: str, prec: str, kind: str) -> None:
+    """10,000 systems; mpmath solves twenty, and the product does as many operations in its way."""
+    n, is_complex = SMALL_ORDER, kind == "complex"
+    count = 10 * COUNT
+    benchmark.group = f"{count} x solve, n={n}, {prec}, {kind}"
+    info = {"operation": f"solve {kind}", "prec": prec, "n": n, "count": count, "peer": peer}
+    if peer == "mdla":
+        benchmark.extra_info.update(info)
+        a, b = small_systems(prec, is_complex, count)
+        x = benchmark(mdla.linalg.solve, a, b)
+        bound = 100 * n * mdla.finfo(prec).eps * mdla.norm(a[1]) * mdla.norm(x[1])
+        assert mdla.norm(a[1] @ x[1] - b[1]) <= bound
+    elif peer == "mpmath":
+        import mpmath
+
+        some = min(20, count)
+        benchmark.extra_info.update(info, scale=count / some)
+        a, b = small_systems("d", is_complex, some)
+        with mpmath.workprec(53 * mdla.precision(prec).limbs):
+            systems = [
+                (mpmath.matrix(m.tolist()) / 3, mpmath.matrix(v.tolist()) / 7)
+                for m, v in zip(a.to_numpy(), b.to_numpy(), strict=True)
+            ]
+            benchmark.pedantic(lambda: [mpmath.lu_solve(*s) for s in systems], rounds=2)
+    else:
+        work = 2 * ORDER**3 * (4 if is_complex else 1)
+        benchmark.extra_info.update(info, scale=count * operations(n, is_complex) / work)
+        a = random_array((ORDER, ORDER), prec) - 1
+        if is_complex:
+            a = a + mdla.array(1j) * a.mT
+        benchmark(mdla.matmul, a, a, scheme="direct")
+
+
+@pytest.mark.parametrize("prec", ["dd", "qd"])
+@pytest.mark.parametrize("how", ["stack", "loop"])
+def bench_lstsq_stack(benchmark: Any, how: str, prec: str) -> None:
+    m, n, count = 2 * SMALL_ORDER, SMALL_ORDER // 2, COUNT // 5
+    benchmark.group = f"{count} x lstsq, {m} x {n}, {prec}"
+    benchmark.extra_info.update(operation="lstsq", prec=prec, n=n, count=count, peer=how)
+    a, b = random_array((count, m, n), prec) - 1, random_array((count, m, 1), prec)
+    if how == "stack":
+        x = benchmark(lambda: mdla.linalg.lstsq(a, b).x)
+    else:
+        x = benchmark(lambda: [mdla.linalg.lstsq(a[i], b[i]).x for i in range(count)])
+    rest = b[1] - a[1] @ x[1]
+    bound = 100 * n * mdla.finfo(prec).eps * mdla.norm(a[1]) * mdla.norm(b[1])
+    assert mdla.norm(a[1].T @ rest) <= bound
 
 
 @pytest.mark.parametrize("prec", ["dd", "qd", "od"])

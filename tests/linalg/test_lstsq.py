@@ -260,8 +260,9 @@ def test_stacks(prec, rng):
     assert result.rank.shape == result.rcond.shape == (2, 3)
     assert result.errors.shape == (2, 3, 3, 2)
     one = lstsq(a[1, 2], b)
-    assert_same_bits(result.x[1, 2], one.x)
-    assert_same_bits(result.residuals[1, 2], one.residuals)
+    bound = 1000 * mdla.finfo(prec).eps / one.rcond
+    assert mdla.norm(result.x[1, 2] - one.x) <= bound * mdla.norm(one.x)
+    assert mdla.norm(result.residuals[1, 2] - one.residuals) <= bound * mdla.norm(one.residuals)
     assert lstsq(a, b[:, 0]).x.shape == (2, 3, 3)
     assert lstsq(a[:0], b).x.shape == (0, 3, 3, 2)
 

@@ -75,6 +75,30 @@ BAD_CALLS = {
     "batch with few conditions": lambda: _native.batched_solve(
         planes(5, 2, 1), np.ones(4), planes(5, 2, 2), planes(5, 2, 1)
     ),
+    "batched LU of wide matrices": lambda: _native.batched_lu(
+        planes(5, 2, 3), np.ones((5, 3), dtype=np.int32), planes(5, 2, 3)
+    ),
+    "batched LU with few pivots": lambda: _native.batched_lu(
+        planes(5, 2, 2), np.ones((5, 1), dtype=np.int32), planes(5, 2, 2)
+    ),
+    "batched LU with long pivots": lambda: _native.batched_lu(
+        planes(5, 2, 2), np.ones((5, 2), dtype=np.int64), planes(5, 2, 2)
+    ),
+    "batched Cholesky of another shape": lambda: _native.batched_cholesky(
+        planes(4, 2, 2), np.ones(5, dtype=np.int32), planes(5, 2, 2)
+    ),
+    "batched Cholesky with few results": lambda: _native.batched_cholesky(
+        planes(5, 2, 2), np.ones(4, dtype=np.int32), planes(5, 2, 2)
+    ),
+    "wide batched least squares": lambda: _native.batched_lstsq(
+        planes(5, 3, 1), planes(5, 0, 1), np.ones(5), planes(5, 2, 3), planes(5, 2, 1)
+    ),
+    "batched least squares with another rest": lambda: _native.batched_lstsq(
+        planes(5, 2, 1), planes(5, 2, 1), np.ones(5), planes(5, 3, 2), planes(5, 3, 1)
+    ),
+    "batched least squares with few conditions": lambda: _native.batched_lstsq(
+        planes(5, 2, 1), planes(5, 1, 1), np.ones(4), planes(5, 3, 2), planes(5, 3, 1)
+    ),
 }
 
 
@@ -140,6 +164,16 @@ def test_any_values_between_guard_pages(limbs):
         stack = given(count, m, n, parts=parts)
         square, right = given(count, n, n, parts=parts), given(count, n, k, parts=parts)
         _native.batched_solve(result(count, n, k, parts=parts), np.zeros(count), square, right)
+        pivots, failed = np.zeros((count, n), dtype=np.int32), np.zeros(count, dtype=np.int32)
+        _native.batched_lu(result(count, n, n, parts=parts), pivots, square)
+        _native.batched_cholesky(result(count, n, n, parts=parts), failed, square)
+        _native.batched_lstsq(
+            result(count, wide, k, parts=parts),
+            result(count, tall - wide, k, parts=parts),
+            np.zeros(count),
+            given(count, tall, wide, parts=parts),
+            given(count, tall, k, parts=parts),
+        )
         q = result(count, m, int(rng.choice([m, wide])), parts=parts)
         r = result(count, int(rng.choice([m, wide])), n, parts=parts)
         h, tau = result(count, m, n, parts=parts), result(count, wide, parts=parts)

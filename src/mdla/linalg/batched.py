@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mdla import _native
 
-__all__ = ["is_small", "qr", "solve"]
+__all__ = ["cholesky", "is_small", "lstsq", "lu", "qr", "solve"]
 
 Planes = npt.NDArray[Any]
 
@@ -66,3 +66,53 @@ def solve(a: Planes, b: Planes) -> tuple[Planes, npt.NDArray[np.float64]]:
     for some in _portions(b.shape[2]):
         _native.batched_solve(x[:, :, some], rcond[some], a[:, :, some], b[:, :, some])
     return x, rcond
+
+
+def lu(a: Planes) -> tuple[Planes, npt.NDArray[np.intp]]:
+    """``a[pivots] = L U`` for each of the planes (c, N, B, m, n), with partial pivoting.
+
+    U is in the upper triangle of the planes that are returned, L without its diagonal of ones
+    below; `pivots` (B, m) has all rows in their new order. Pivots have the largest absolute value
+    of their column, complex ones the largest |re| + |im|, as in LAPACK.
+    """
+    parts, limbs, count, m, n = a.shape
+    order = max(m, n)
+    if m != n:  # with rows or columns of zeros: no pivot is chosen there
+        square = np.zeros((parts, limbs, count, order, order))
+        square[..., :m, :n] = a
+        a = square
+    out = np.empty((parts, limbs, count, order, order))
+    pivots = np.empty((count, order), dtype=np.int32)
+    for some in _portions(count):
+        _native.batched_lu(out[:, :, some], pivots[some], a[:, :, some])
+    return out[..., :m, :n], pivots[:, :m].astype(np.intp)
+
+
+def cholesky(a: Planes) -> tuple[Planes, npt.NDArray[np.int32]]:
+    """L with ``a = L L^H`` for each of the planes (c, N, B, n, n), whose lower triangle is read.
+
+    Also the first column (B,) whose pivot is not positive, -1 for a positive definite matrix.
+    """
+    out = np.zeros(a.shape)
+    failed = np.full(a.shape[2], -1, dtype=np.int32)
+    for some in _portions(a.shape[2]):
+        _native.batched_cholesky(out[:, :, some], failed[some], a[:, :, some])
+    return out, failed
+
+
+def lstsq(a: Planes, b: Planes) -> tuple[Planes, Planes, npt.NDArray[np.float64]]:
+    """Least-squares solutions of full rank by QR, for planes (c, N, B, m, n) with m >= n.
+
+    Solutions (c, N, B, n, k), the rest (c, N, B, m - n, k) of Q^H b, and reciprocal conditions
+    (B,) of R. Columns should be scaled.
+    """
+    parts, limbs, count, m, n = a.shape
+    k = b.shape[4]
+    x = np.empty((parts, limbs, count, n, k))
+    rest = np.empty((parts, limbs, count, m - n, k))
+    rcond = np.empty(count)
+    for some in _portions(count):
+        _native.batched_lstsq(
+            x[:, :, some], rest[:, :, some], rcond[some], a[:, :, some], b[:, :, some]
+        )
+    return x, rest, rcond

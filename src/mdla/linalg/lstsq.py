@@ -13,6 +13,7 @@ from mdla import _native
 from mdla.core import planes as _planes
 from mdla.core.array import MDArray
 from mdla.core.protocols import implements
+from mdla.linalg import batched
 from mdla.linalg.augmented import Float64QR, ReflectorQR, refine_augmented
 from mdla.linalg.householder import adjoint, apply, factor, factor_pivoted, reduce
 from mdla.linalg.inputs import (
@@ -98,7 +99,8 @@ def lstsq(
     `mdla.linalg.Info`); where that does not converge more limbs are taken, and in the end all.
 
     Args:
-        a: A matrix (m, n), or a stack of them, which are solved one after the other.
+        a: A matrix (m, n), or a stack of them. Small ones with m >= n are solved side by side,
+            and those among them whose rank may be less than n once more, one after the other.
         b: A vector (m,), or a matrix or stack of matrices (..., m, k).
         rcond: The threshold for the rank, for A as it is. By default ``max(m, n) eps``, applied
             to A with columns scaled by powers of two, so that the units of the unknowns do not
@@ -147,7 +149,13 @@ def lstsq(
     rank, rconds = np.zeros(count, dtype=int), np.zeros(count)
     errors = np.full((count, n, k), math.inf)
     infos = np.empty(count, dtype=object)
-    for i in range(count):
+    settled = np.zeros(count, dtype=bool)
+    if batch and m >= n and method != "refine" and batched.is_small(left):
+        stack = _Stack(left, right, rcond, inputs.eps)
+        x, squares, rconds, errors = stack.x, stack.squares, stack.rcond, stack.errors
+        settled, rank = stack.settled, np.full(count, n)
+        infos[:] = [_direct(x[:, :, i], rconds[i], errors[i]) for i in range(count)]
+    for i in np.flatnonzero(~settled):
         with shown(progress):
             problem = _Problem(left[:, :, i], right[:, :, i], rcond, inputs.eps, method)
         infos[i] = problem.info
@@ -172,6 +180,49 @@ def lstsq(
     result.errors = unstacked(errors if not is_vector else errors[..., 0], shape)
     result.info = infos.reshape(batch) if batch else infos[0]
     return result
+
+
+class _Stack:
+    """Small problems with m >= n side by side, as those of rank n far from a smaller one."""
+
+    def __init__(self, a: Planes, b: Planes, rcond: float | None, eps: float) -> None:
+        (m, n), k = a.shape[3:], b.shape[4]
+        tolerance = max(m, n) * eps if rcond is None else max(rcond, 0.0)
+        matrix, right = np.array(a, order="C"), np.array(b, order="C")
+        columns = exponents_along(matrix, *((-2,) if rcond is None else (-2, -1)))
+        exponents = exponents_along(right, -2)
+        times_power(matrix, -columns)
+        times_power(right, -exponents)
+        self.x, rest, self.rcond = batched.lstsq(matrix, right)
+        self.settled = self.rcond > 4 * n * tolerance
+        with np.errstate(over="ignore", invalid="ignore"):
+            length = np.sqrt(np.sum(self.x[:, 0] ** 2, axis=(0, 2)))
+        rows = np.moveaxis(rest, 3, 2)
+        self.squares = _sums_of_squares(rows.reshape(*rows.shape[:3], len(self.rcond) * k))
+        self.squares = self.squares.reshape(*self.squares.shape[:2], len(self.rcond), k)
+        residual_norms = np.sqrt(self.squares[0, 0])
+        times_power(self.squares, 2 * exponents[:, 0])
+        size = np.sqrt(np.sum(matrix[:, 0] ** 2, axis=(0, 2, 3)))
+        shift = exponents - np.broadcast_to(columns, (len(size), 1, n)).swapaxes(1, 2)
+        error = _first_order_error(eps, self.rcond[:, None], length, residual_norms, size[:, None])
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.errors = np.ldexp(np.broadcast_to(error[:, None], (len(size), n, k)), shift)
+        times_power(self.x, shift)
+
+
+def _first_order_error(eps: float, rcond: Any, length: Any, residual_norms: Any, size: Any) -> Any:
+    """Wedin's bound to first order, ||dy|| <= eps (kappa ||y|| + kappa^2 ||r|| / ||A||)."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        kappa = np.divide(1.0, rcond)
+        return eps * kappa * (length + kappa * residual_norms / np.maximum(size, 1e-300))
+
+
+def _direct(x: Planes, rcond: float, errors: npt.NDArray[np.float64]) -> Info:
+    """What is known of a direct solution."""
+    lead = np.abs(x[0, 0]).max(axis=0, initial=0.0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ferr = np.where(lead == 0, 0.0, errors.max(axis=0, initial=0.0) / lead)
+    return Info("direct", PRECISIONS_BY_LIMBS[x.shape[1]].name, 0, float(rcond), None, ferr)
 
 
 class _Problem:
@@ -216,11 +267,7 @@ class _Problem:
         """What was done."""
         if self.refined is not None:
             return self.refined
-        lead = np.abs(self.x[0, 0]).max(axis=0, initial=0.0)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            ferr = np.where(lead == 0, 0.0, self.errors.max(axis=0, initial=0.0) / lead)
-        name = PRECISIONS_BY_LIMBS[self.x.shape[1]].name
-        return Info("direct", name, 0, self.rcond, None, ferr)
+        return _direct(self.x, self.rcond, self.errors)
 
     def _refine(self, a: Planes, b: Planes, method: str) -> bool:
         """Whether a factorisation with fewer limbs was enough."""
@@ -266,12 +313,10 @@ class _Problem:
         self._deliver(y, order)
 
     def _estimate_errors(self, work: Planes, y: Planes, order: npt.NDArray[np.intp]) -> None:
-        """Wedin's bound to first order, ||dy|| <= eps (kappa ||y|| + kappa^2 ||r|| / ||A||)."""
-        kappa = 1 / self.rcond if self.rcond > 0 else math.inf
         size = math.sqrt(float(np.sum(work[:, 0, : self.n, : self.n] ** 2)))
         length = np.sqrt(np.sum(y[:, 0] ** 2, axis=(0, 1)))
+        error = _first_order_error(self.eps, self.rcond, length, self.residual_norms, size)
         with np.errstate(over="ignore", invalid="ignore"):
-            error = self.eps * kappa * (length + kappa * self.residual_norms / max(size, 1e-300))
             self.errors = np.ldexp(np.broadcast_to(error, (self.n, self.k)), self._exponents())
 
     def _exponents(self) -> npt.NDArray[np.int32]:

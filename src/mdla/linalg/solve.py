@@ -78,11 +78,12 @@ def solve(
     """Solve ``A x = b`` for a square A.
 
     Rows and columns are scaled by powers of two, and the scaled matrix is factored with partial
-    pivoting; by Householder reflections instead where a stack of small matrices is worked on side
-    by side, or where the entries of U grow. The computed x satisfies ``(A + E) x = b`` with
-    ``|E| <= c n eps P^T |L| |U|`` in the scaled matrix, and so ``||E|| <= c n^2 eps ||A||`` with
-    the growth allowed (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
-    theorems 9.4 and 19.5).
+    pivoting; by Householder reflections instead where the entries of U grow. The computed x
+    satisfies ``(A + E) x = b`` with ``|E| <= c n eps P^T |L| |U|`` in the scaled matrix, and so
+    ``||E|| <= c n^2 eps ||A||`` with the growth allowed (N. J. Higham, Accuracy and Stability of
+    Numerical Algorithms, 2nd ed., theorems 9.4 and 19.5). Stacks of small matrices are worked on
+    side by side, in fixed point with digits enough to keep the bound although entries may grow
+    ("Stacks of small systems" in the manual).
 
     Large systems are refined: A is factored with fewer limbs, float64 first, and x is corrected
     with residuals that have more limbs than x, until its last bits agree and the backward error

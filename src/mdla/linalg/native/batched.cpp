@@ -235,12 +235,12 @@ void batched_qr(const planes_view<double>& a, const qr_results& out) {
              });
 }
 
-void batched_solve(const planes_view<double>& x, double* rcond, const planes_view<double>& a,
-                   const planes_view<double>& b) {
-  const matrix_stack from(a), right(b), to(x);
+void batched_solve_by_qr(const planes_view<double>& x, double* rcond, const planes_view<double>& a,
+                         const planes_view<double>& b, const std::vector<size>& which) {
+  const matrix_stack from(a, which.data()), right(b, which.data()), to(x, which.data());
   const field f(a.parts, a.limbs);
   const size n = from.first.rows, k = right.first.columns;
-  for_groups(f, from.count, n * (n + k), (double)(n * n) * (double)(n + k),
+  for_groups(f, (size)which.size(), n * (n + k), (double)(n * n) * (double)(n + k),
              [&](size begin, size count, size lanes) {
                group g(f, n, n, k, lanes);
                g.load(from, begin, count);
@@ -249,10 +249,29 @@ void batched_solve(const planes_view<double>& x, double* rcond, const planes_vie
                g.scale_columns();
                g.factor();
                for (size lane = 0; lane < count; ++lane)
-                 rcond[begin + lane] = g.reciprocal_condition(lane);
+                 rcond[which[(std::size_t)(begin + lane)]] = g.reciprocal_condition(lane);
                g.back_substitute();
                for (size c = n; c < n + k; ++c)
                  for (size j = 0; j < n; ++j) g.divide_by_scale(g.matrices()(j, c), j);
+               g.matrices().store(to, begin, count, n);
+             });
+}
+
+void batched_lstsq(const planes_view<double>& x, const planes_view<double>& rest, double* rcond,
+                   const planes_view<double>& a, const planes_view<double>& b) {
+  const matrix_stack from(a), right(b), to(x), residual(rest);
+  const field f(a.parts, a.limbs);
+  const size m = from.first.rows, n = from.first.columns, k = right.first.columns;
+  for_groups(f, from.count, m * (n + k), (double)(m * n) * (double)(n + k),
+             [&](size begin, size count, size lanes) {
+               group g(f, m, n, k, lanes);
+               g.load(from, begin, count);
+               g.load_right_sides(right, begin, count);
+               g.factor();
+               for (size lane = 0; lane < count; ++lane)
+                 rcond[begin + lane] = g.reciprocal_condition(lane);
+               g.matrices().store(residual, begin, count, n, n);
+               g.back_substitute();
                g.matrices().store(to, begin, count, n);
              });
 }

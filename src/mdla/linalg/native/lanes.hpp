@@ -7,12 +7,15 @@
 namespace mdla {
 namespace linalg {
 
-// A stack of matrices with any strides.
+// A stack of matrices with any strides; where `which` is given, number i is matrix which[i].
 struct matrix_stack {
   matrix first;
   size count, stride;
+  const size* which;
 
-  matrix_stack(const planes_view<double>& v) : first(v), count(v.shape[0]), stride(v.strides[0]) {}
+  matrix_stack(const planes_view<double>& v, const size* which_ = nullptr)
+      : first(v), count(v.shape[0]), stride(v.strides[0]), which(which_) {}
+  size offset(size i) const { return (which ? which[i] : i) * stride; }
 };
 
 // `lanes` matrices of some shape, columns one behind the other.
@@ -27,19 +30,20 @@ class lane_matrix {
 
   // Matrices begin .. begin + count of a stack, into column `to_column` and following.
   void load(const matrix_stack& from, size begin, size count, size to_column) const {
-    transfer(from, begin, count, to_column, from.first.rows, from.first.columns,
+    transfer(from, begin, count, 0, to_column, from.first.rows, from.first.columns,
              [](double* memory, double& lane) { lane = *memory; });
   }
-  // The first rows and columns of these matrices, as many as the stack has.
-  void store(const matrix_stack& to, size begin, size count, size from_column) const {
-    transfer(to, begin, count, from_column, to.first.rows, to.first.columns,
+  // Rows and columns of these matrices from somewhere on, as many as the stack has.
+  void store(const matrix_stack& to, size begin, size count, size from_column,
+             size from_row = 0) const {
+    transfer(to, begin, count, from_row, from_column, to.first.rows, to.first.columns,
              [](double* memory, double& lane) { *memory = lane; });
   }
 
  private:
   // Eight neighbours of a row at a time, so that both sides use whole cache lines.
   template <class F>
-  void transfer(const matrix_stack& stack, size begin, size count, size column, size rows,
+  void transfer(const matrix_stack& stack, size begin, size count, size row, size column, size rows,
                 size columns, F move) const {
     const matrix& one = stack.first;
     const size next_column = f_.room(lanes_) * rows_;
@@ -48,10 +52,10 @@ class lane_matrix {
         for (size i = 0; i < rows; ++i)
           for (size j0 = 0; j0 < columns; j0 += lane_block) {
             const size width = std::min(columns - j0, lane_block);
-            double* here = (*this)(i, column + j0).p + (c * f_.limbs + k) * lanes_;
-            double* there = one.at(i, j0) + begin * stack.stride + c * one.part + k * one.limb;
+            double* here = (*this)(row + i, column + j0).p + (c * f_.limbs + k) * lanes_;
+            double* there = one.at(i, j0) + c * one.part + k * one.limb;
             for (size lane = 0; lane < count; ++lane) {
-              double* p = there + lane * stack.stride;
+              double* p = there + stack.offset(begin + lane);
               for (size j = 0; j < width; ++j)
                 move(p + j * one.column, here[j * next_column + lane]);
             }

@@ -155,6 +155,53 @@ void bind_batched_solve(nb::handle x, nb::handle rcond, nb::handle a, nb::handle
   batched_solve(to, cb.data<double>(), m, right);
 }
 
+// A stack of square matrices, and a contiguous vector of integers for each or of one for each.
+view squares_of(const buffer& a, const buffer& integers, bool is_one, const char* name) {
+  const view m = operand_of(a, 3, name);
+  const long long n = m.shape[1];
+  require_shape(m, {m.shape[0], n, n}, name);
+  if (!integers.holds<int>() || !integers.is_contiguous() ||
+      integers.size() != m.shape[0] * (is_one ? 1 : n))
+    bad_argument(name, "the integers must be contiguous int32 and as many as needed");
+  return m;
+}
+
+void bind_batched_lu(nb::handle lu, nb::handle pivots, nb::handle a) {
+  const char* name = "batched_lu";
+  const buffer lb(lu, true, name), pb(pivots, true, name), ab(a, false, name);
+  const view m = squares_of(ab, pb, false, name), to = checked(lb, m.shape, m, name);
+  if (m.size() == 0) return;
+  nb::gil_scoped_release release;
+  batched_lu(to, pb.data<int>(), m);
+}
+
+void bind_batched_cholesky(nb::handle l, nb::handle failed, nb::handle a) {
+  const char* name = "batched_cholesky";
+  const buffer lb(l, true, name), fb(failed, true, name), ab(a, false, name);
+  const view m = squares_of(ab, fb, true, name), to = checked(lb, m.shape, m, name);
+  if (m.size() == 0) return;
+  nb::gil_scoped_release release;
+  batched_cholesky(to, fb.data<int>(), m);
+}
+
+void bind_batched_lstsq(nb::handle x, nb::handle rest, nb::handle rcond, nb::handle a,
+                        nb::handle b) {
+  const char* name = "batched_lstsq";
+  const buffer xb(x, true, name), sb(rest, true, name), cb(rcond, true, name), ab(a, false, name),
+      bb(b, false, name);
+  const view left = operand_of(ab, 3, name), right = operand_of(bb, 3, name);
+  const long long batch = left.shape[0], m = left.shape[1], n = left.shape[2], k = right.shape[2];
+  if (m < n) bad_argument(name, "at least as many rows as columns are needed");
+  checked(bb, {batch, m, k}, left, name);
+  const view to = checked(xb, {batch, n, k}, left, name),
+             others = checked(sb, {batch, m - n, k}, left, name);
+  if (!cb.holds<double>() || !cb.is_contiguous() || cb.size() != batch)
+    bad_argument(name, "rcond must be a contiguous float64 vector as long as the batch");
+  if (batch == 0) return;
+  nb::gil_scoped_release release;
+  batched_lstsq(to, others, cb.data<double>(), left, right);
+}
+
 }  // namespace
 
 void bind_linalg(nb::module_& m) {
@@ -169,6 +216,10 @@ void bind_linalg(nb::module_& m) {
         nb::arg("h").none(), nb::arg("tau").none());
   m.def("batched_solve", &bind_batched_solve, nb::arg("x"), nb::arg("rcond"), nb::arg("a"),
         nb::arg("b"));
+  m.def("batched_lu", &bind_batched_lu, nb::arg("lu"), nb::arg("pivots"), nb::arg("a"));
+  m.def("batched_cholesky", &bind_batched_cholesky, nb::arg("l"), nb::arg("failed"), nb::arg("a"));
+  m.def("batched_lstsq", &bind_batched_lstsq, nb::arg("x"), nb::arg("rest"), nb::arg("rcond"),
+        nb::arg("a"), nb::arg("b"));
 }
 
 }  // namespace mdla
