@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""QR beside xprec and mpmath; stacks of small systems beside a loop over the single call, beside
-mpmath and beside the direct product's operations per second.
+"""QR beside xprec and mpmath; stacks of small systems beside loops, mpmath and the direct product.
 
 mpmath is timed at a quarter of the order, and its time counts 64 times.
 """
