@@ -124,7 +124,7 @@ def solve(
         numpy.linalg.LinAlgError: solve: a is singular...
     """
     systems = _Systems("solve", a, b, prec, method, check_finite)
-    if systems.batch and batched.is_small(systems.matrix):
+    if systems.batch and method != "refine" and batched.is_small(systems.matrix):
         x, rcond = batched.solve(systems.matrix, systems.right)
         systems.require_regular(rcond)
     else:
