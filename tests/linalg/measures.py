@@ -9,6 +9,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 
+import mdla
 from mdla.core.precision import precision
 from tests.oracle import SCALE, integers
 
@@ -109,6 +110,16 @@ def column_residual(a, q, r, prec):
         squares = [c.norm_squared() for c in columns]
         worst = max(worst, root_of_ratio(*squares, precision(prec).eps))
     return worst
+
+
+def wide_residual(a, x, y, prec):
+    """``||A - X Y||_F / (||A||_F eps)`` with the product in a wider precision.
+
+    For matrices that are too large for exact integers.
+    """
+    wide = {1: "td", 2: "qd", 3: "pd", 4: "od"}.get(precision(prec).limbs, "hd")
+    a, x, y = (v.astype(wide) for v in (a, x, y))
+    return float((mdla.norm(a - x @ y) / mdla.norm(a)).to_numpy()) / float(precision(prec).eps)
 
 
 def orthogonality(q, prec):

@@ -51,6 +51,21 @@ BAD_CALLS = {
     "difference by columns": lambda: _native.subtract_in_place(
         planes(2, 3).swapaxes(2, 3), planes(3, 2)
     ),
+    "LU block that is wide": lambda: _native.lu_block(planes(2, 3), 1),
+    "LU block with no leaf": lambda: _native.lu_block(planes(3, 3), 0),
+    "LU block by columns": lambda: _native.lu_block(planes(3, 3).swapaxes(2, 3), 1),
+    "LU block that is read-only": lambda: _native.lu_block(read_only(planes(3, 2)), 1),
+    "Cholesky of a wide matrix": lambda: _native.cholesky_leaf(planes(2, 3)),
+    "pivot beyond the rows": lambda: _native.exchange_rows(planes(2, 2), [0, 2]),
+    "pivot below zero": lambda: _native.exchange_rows(planes(2, 2), [-1]),
+    "more pivots than rows": lambda: _native.exchange_rows(planes(2, 2), [0, 1, 1]),
+    "triangle by columns": lambda: _native.substitute_block(
+        planes(3, 3), planes(2, 3).swapaxes(2, 3), True, False
+    ),
+    "block of other rows": lambda: _native.substitute_block(
+        planes(2, 2), planes(3, 2), True, False
+    ),
+    "condition of wide factors": lambda: _native.reciprocal_condition_lu(planes(2, 3), 1.0),
     "condition of a wide matrix": lambda: _native.reciprocal_condition(planes(2, 3)),
     "order of a vector": lambda: _native.pivot_order(planes(2), 0.5, 1),
     "batch of one matrix": lambda: _native.batched_qr(planes(2, 2), None, None, None, None),

@@ -11,6 +11,8 @@ import pytest
 import mdla
 from mdla import _native
 from mdla.linalg import LinAlgError, solve
+from mdla.linalg.elimination import LUFactors
+from tests.linalg.exact import KNOWN
 from tests.linalg.matrices import FAMILIES, uniform
 from tests.linalg.measures import solve_error
 from tests.oracle import assert_close, assert_same_bits
@@ -92,6 +94,15 @@ def test_zero_pivot_and_sign_of_zero(prec):
     q, r = mdla.linalg.qr(matrix)
     x = mdla.linalg.solve_triangular(r, q.T @ right)
     assert_close(x, want, prec, bound, scale=scale)
+
+
+def test_growth_of_the_pivots(prec, rng):
+    """Wilkinson's matrix, whose U grows to 2^59: reflections take over."""
+    n = 60
+    a = mdla.array(KNOWN["wilkinson"](n), prec=prec)
+    b = uniform(n, 1, prec, False, rng)
+    assert LUFactors(a.astype("dd").planes).growth == 2.0 ** (n - 1)
+    assert solve_error(a, solve(a, b), b, prec) <= 10 * n
 
 
 SINGULAR = {

@@ -19,7 +19,7 @@ from mdla.linalg.householder import adjoint, multiply
 from mdla.linalg.inputs import exponents_along, times_power
 from mdla.linalg.triangular import substitute
 
-__all__ = ["LUFactors", "factor", "order_of"]
+__all__ = ["LUFactors", "factor", "order_of", "solve_factored"]
 
 Planes = npt.NDArray[Any]
 Order = npt.NDArray[np.intp]
@@ -41,7 +41,7 @@ def factor(work: Planes) -> list[int]:
     count = min(work.shape[-2:])
     left, right = work[..., :count], work[..., count:]
     pivots = _eliminate(left)
-    if right.shape[-1]:
+    if count and right.shape[-1]:
         _native.exchange_rows(right, pivots)
         substitute(left, right, lower=True, unit=True)
     return pivots
@@ -72,6 +72,22 @@ def order_of(pivots: list[int], rows: int) -> Order:
     for j, pivot in enumerate(pivots):
         order[j], order[pivot] = order[pivot], order[j]
     return np.array(order, dtype=np.intp)
+
+
+def solve_factored(factors: Planes, order: Order, b: Planes, trans: str) -> Planes:
+    """The solution of ``op(A) x = b``, new planes, for ``A[order] = L U``; trans as in SciPy."""
+    if trans == "N":
+        x = np.ascontiguousarray(b[:, :, order])
+        substitute(factors, x, lower=True, unit=True)
+        substitute(factors, x, lower=False)
+        return x
+    transpose = adjoint(factors) if trans == "C" else factors.swapaxes(-1, -2)
+    y = np.array(b, order="C")
+    substitute(transpose, y, lower=True)
+    substitute(transpose, y, lower=False, unit=True)
+    x = np.empty_like(y)
+    x[:, :, order] = y
+    return x
 
 
 class LUFactors:
@@ -142,19 +158,11 @@ class LUFactors:
             b: Right-hand sides.
             trans: "N" for A, "T" for its transpose, "C" for its conjugate transpose.
         """
-        if trans == "N":
-            x = np.ascontiguousarray(b[:, :, self.order])
-            times_power(x, -self.row_exponents[self.order])
-            substitute(self.factors, x, lower=True, unit=True)
-            substitute(self.factors, x, lower=False)
-            times_power(x, -self.column_exponents.swapaxes(-1, -2))
-            return x
-        transpose = adjoint(self.factors) if trans == "C" else self.factors.swapaxes(-1, -2)
-        y = np.array(b, order="C")
-        times_power(y, -self.column_exponents.swapaxes(-1, -2))
-        substitute(transpose, y, lower=True)
-        substitute(transpose, y, lower=False, unit=True)
-        x = np.empty_like(y)
-        x[:, :, self.order] = y
-        times_power(x, -self.row_exponents)
+        x = np.array(b, order="C")
+        before, after = self.row_exponents, self.column_exponents.swapaxes(-1, -2)
+        if trans != "N":
+            before, after = after, before
+        times_power(x, -before)
+        x = solve_factored(self.factors, self.order, x, trans)
+        times_power(x, -after)
         return x

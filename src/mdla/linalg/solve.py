@@ -40,7 +40,7 @@ from mdla.linalg.refine import (
 )
 from mdla.linalg.triangular import require_right_side, substitute
 
-__all__ = ["SolveResult", "solve", "solve_info"]
+__all__ = ["SolveResult", "inv", "solve", "solve_info"]
 
 Planes = npt.NDArray[Any]
 
@@ -124,15 +124,42 @@ def solve(
         numpy.linalg.LinAlgError: solve: a is singular...
     """
     systems = _Systems("solve", a, b, prec, method, check_finite)
-    if systems.batch and method != "refine" and batched.is_small(systems.matrix):
-        x, rcond = batched.solve(systems.matrix, systems.right)
-        systems.require_regular(rcond)
-    else:
-        x = np.empty_like(systems.right)
-        with shown(progress):
-            for i in range(x.shape[2]):
-                x[:, :, i] = systems.one(i).x
-    return systems.deliver(x)
+    with shown(progress):
+        return systems.deliver(systems.solve())
+
+
+@implements(np.linalg.inv)
+def inv(a: Any, *, prec: Any = None, check_finite: bool = True, progress: bool = False) -> MDArray:
+    """The inverse of a square matrix.
+
+    Column j of the computed X solves ``(A + E_j) x_j = e_j`` with E_j small as in `solve`, so
+    ``|A X - I| <= c n eps P^T |L| |U| |X|`` in the scaled matrix (N. J. Higham, Accuracy and
+    Stability of Numerical Algorithms, 2nd ed., section 14.3). To solve a system, write `solve`: it
+    is faster and its residual smaller.
+
+    Args:
+        a: A matrix (n, n) or a stack (..., n, n).
+        prec: The precision to compute in; by default that of ``a``, and ``"dd"`` when it is no
+            MDArray.
+        check_finite: Whether to raise ValueError for infinities and nans.
+        progress: As in `solve`.
+
+    Returns:
+        An array of the shape of a.
+
+    Raises:
+        LinAlgError: A is not square, or it is singular in the sense of `solve`.
+        ValueError: The precision does not exist, or a is not finite.
+
+    Example:
+        >>> import mdla
+        >>> print(mdla.linalg.inv([[2, 1], [0, 4]]))
+        [[ 0.5   -0.125]
+         [ 0.     0.25 ]]
+    """
+    systems = _Systems("inv", a, None, prec, "auto", check_finite)
+    with shown(progress):
+        return systems.deliver(systems.solve())
 
 
 def solve_info(
@@ -182,25 +209,38 @@ def solve_info(
 
 
 class _Systems:
-    """The arguments, checked, as a stack of systems."""
+    """The arguments, checked, as a stack of systems; without b that of the inverse."""
 
     matrix: Planes
     right: Planes
     batch: tuple[int, ...]
 
     def __init__(
-        self, function: str, a: Any, b: Any, prec: Any, method: str, check_finite: bool
+        self, function: str, a: Any, b: Any | None, prec: Any, method: str, check_finite: bool
     ) -> None:
         require_method(function, method)
         self.function, self.method = function, method
-        self.inputs = read_inputs(function, check_finite, prec, a=a, b=b)
-        matrix, right = self.inputs.planes
+        given = {"a": a} if b is None else {"a": a, "b": b}
+        self.inputs = read_inputs(function, check_finite, prec, **given)
+        matrix = self.inputs.planes[0]
         require_matrix(function, "a", matrix, square=True)
+        right = _identity_like(matrix) if b is None else self.inputs.planes[1]
         right, self.is_vector = require_right_side(function, matrix, right)
         shapes = _planes.shape_of(matrix)[:-2], _planes.shape_of(right)[:-2]
         self.batch = np.broadcast_shapes(*shapes)
         self.matrix = stacked(matrix, self.batch)
         self.right = stacked(right, self.batch)
+
+    def solve(self) -> Planes:
+        """All solutions."""
+        if self.batch and self.method != "refine" and batched.is_small(self.matrix):
+            x, rcond = batched.solve(self.matrix, self.right)
+            self.require_regular(rcond)
+            return x
+        x = np.empty_like(self.right)
+        for i in range(x.shape[2]):
+            x[:, :, i] = self.one(i).x
+        return x
 
     def one(self, i: int) -> _Solution:
         """The solution of system i."""
@@ -216,6 +256,13 @@ class _Systems:
         """Solutions as users know them."""
         x = x.reshape(*x.shape[:2], *self.batch, *x.shape[3:])
         return self.inputs.deliver(x[..., 0] if self.is_vector else x)
+
+
+def _identity_like(matrix: Planes) -> Planes:
+    n = matrix.shape[-1]
+    identity = np.zeros((*matrix.shape[:2], n, n))
+    identity[0, 0, range(n), range(n)] = 1
+    return identity
 
 
 class _Solution:

@@ -14,7 +14,7 @@ from mdla.core.array import MDArray
 from mdla.linalg.householder import multiply
 from mdla.linalg.inputs import LinAlgError, read_inputs, require_matrix, stacked
 
-__all__ = ["require_right_side", "solve_triangular", "substitute"]
+__all__ = ["TRANS", "require_right_side", "solve_triangular", "substitute"]
 
 Planes = npt.NDArray[Any]
 
@@ -24,7 +24,8 @@ _LEAF = {1: 64, 2: 32, 3: 32, 4: 16, 5: 16, 8: 8, 10: 8, 16: 8}
 _BLOCK = {1: 64, 2: 128, 3: 64, 4: 64, 5: 64, 8: 32, 10: 32, 16: 32}
 _MANY = 8
 
-_TRANS: dict[Any, str] = {0: "N", 1: "T", 2: "C", "N": "N", "T": "T", "C": "C"}
+#: SciPy's names of the operations on a matrix.
+TRANS: dict[Any, str] = {0: "N", 1: "T", 2: "C", "N": "N", "T": "T", "C": "C"}
 
 
 def solve_triangular(
@@ -68,7 +69,7 @@ def solve_triangular(
         ...
         numpy.linalg.LinAlgError: solve_triangular: entry [1, 1] of a is zero, so a is singular...
     """
-    if trans not in _TRANS:
+    if trans not in TRANS:
         raise ValueError(
             f"solve_triangular: unknown trans {trans!r}; write 0 or 'N' for a, 1 or 'T' for its "
             "transpose, 2 or 'C' for its conjugate transpose"
@@ -79,7 +80,7 @@ def solve_triangular(
     right, is_vector = require_right_side("solve_triangular", t, right)
     if not unit_diagonal:
         _require_nonzero_diagonal(t)
-    op = _TRANS[trans]
+    op = TRANS[trans]
     if op != "N":
         t, lower = t.swapaxes(-1, -2), not lower
     if op == "C" and t.shape[0] == 2:

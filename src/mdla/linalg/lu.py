@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""LU factorisation with partial pivoting, with SciPy's names and conventions."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mdla.core import planes as _planes
+from mdla.core.array import MDArray, wrap
+from mdla.linalg.elimination import factor, order_of, solve_factored
+from mdla.linalg.inputs import (
+    Inputs,
+    LinAlgError,
+    exponents_along,
+    is_moderate,
+    read_inputs,
+    require_matrix,
+    stacked,
+    times_power,
+)
+from mdla.linalg.triangular import TRANS, require_right_side
+
+__all__ = ["LUFactorResult", "LUResult", "PermutedLUResult", "lu", "lu_factor", "lu_solve"]
+
+Planes = npt.NDArray[Any]
+
+
+class LUResult(NamedTuple):
+    """A = P L U.
+
+    Attributes:
+        p: The permutation matrix P, or the indices p with ``A = L[p] @ U``.
+        l: Unit lower trapezoidal, (..., m, k).
+        u: Upper trapezoidal, (..., k, n).
+    """
+
+    p: Any
+    l: MDArray  # noqa: E741
+    u: MDArray
+
+
+class PermutedLUResult(NamedTuple):
+    """A = (P L) U.
+
+    Attributes:
+        pl: The product P L, (..., m, k).
+        u: Upper trapezoidal, (..., k, n).
+    """
+
+    pl: MDArray
+    u: MDArray
+
+
+class LUFactorResult(NamedTuple):
+    """The factors in one matrix, as `lu_solve` takes them.
+
+    Attributes:
+        lu: U on and above the diagonal, L below it without its ones, (..., m, n).
+        piv: Rows j and ``piv[..., j]`` were exchanged, for j = 0, 1, ..., k - 1.
+    """
+
+    lu: MDArray
+    piv: npt.NDArray[np.int32]
+
+
+def lu(
+    a: Any,
+    permute_l: bool = False,
+    *,
+    p_indices: bool = False,
+    prec: Any = None,
+    check_finite: bool = True,
+) -> LUResult | PermutedLUResult:
+    """LU factorisation with partial pivoting, ``A = P L U``.
+
+    The computed factors satisfy ``P L U = A + E`` with ``|E| <= c k eps P |L| |U|``, k = min(m, n)
+    (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., theorem 9.3). The pivot
+    of a column is its entry with the largest ``|re| + |im|``. Columns of extreme exponents are
+    scaled by powers of two, which changes no pivot and no bit.
+
+    Args:
+        a: A matrix (m, n) or a stack (..., m, n).
+        permute_l: Whether to return ``P @ L`` in the place of P and L.
+        p_indices: Whether to return the indices p with ``A = L[p] @ U`` in the place of P.
+        prec: The precision to compute in; by default that of ``a``, and ``"dd"`` when it is no
+            MDArray.
+        check_finite: Whether to raise ValueError for infinities and nans.
+
+    Returns:
+        P, L and U, or ``P @ L`` and U.
+
+    Raises:
+        LinAlgError: a is no matrix.
+        ValueError: The precision does not exist, or a is not finite.
+
+    Example:
+        >>> import mdla
+        >>> a = mdla.array([[1, 2], [4, 2]], prec="qd")
+        >>> p, l, u = mdla.linalg.lu(a)
+        >>> print(u)
+        [[4.  2. ]
+         [0.  1.5]]
+        >>> bool((p @ l @ u == a).all())
+        True
+    """
+    inputs, stack, batch = _read("lu", a, prec, check_finite)
+    count, m, n = stack.shape[2:]
+    k = min(m, n)
+    lower = np.zeros((*stack.shape[:2], count, m, k))
+    upper = np.zeros((*stack.shape[:2], count, k, n))
+    rows = np.empty((count, m), dtype=np.intp)
+    for i in range(count):
+        work, pivots = _factor_one(stack[:, :, i])
+        lower[:, :, i] = np.tril(work[..., :k], -1)
+        upper[:, :, i] = np.triu(work[:, :, :k])
+        rows[i, order_of(pivots, m)] = np.arange(m)
+    lower[0, 0, :, range(k), range(k)] = 1
+    u = _unstacked(inputs, upper, batch)
+    if permute_l:
+        permuted = np.take_along_axis(lower, rows[np.newaxis, np.newaxis, :, :, np.newaxis], 3)
+        return PermutedLUResult(_unstacked(inputs, permuted, batch), u)
+    unit = _unstacked(inputs, lower, batch)
+    if p_indices:
+        return LUResult(rows.reshape(*batch, m), unit, u)
+    p = np.zeros((1, stack.shape[1], count, m, m))
+    p[0, 0, np.arange(count)[:, np.newaxis], np.arange(m), rows] = 1
+    return LUResult(_unstacked(inputs, p, batch), unit, u)
+
+
+def lu_factor(a: Any, *, prec: Any = None, check_finite: bool = True) -> LUFactorResult:
+    """LU factorisation with partial pivoting in the form that `lu_solve` takes.
+
+    The factors are those of `lu`.
+
+    Args:
+        a: A matrix (m, n) or a stack (..., m, n).
+        prec: The precision to compute in; by default that of ``a``, and ``"dd"`` when it is no
+            MDArray.
+        check_finite: Whether to raise ValueError for infinities and nans.
+
+    Returns:
+        The factors in one matrix, and the exchanges of rows.
+
+    Raises:
+        LinAlgError: a is no matrix.
+        ValueError: The precision does not exist, or a is not finite.
+
+    Example:
+        >>> import mdla
+        >>> lu, piv = mdla.linalg.lu_factor([[1, 2], [4, 2]])
+        >>> print(lu)
+        [[4.   2.  ]
+         [0.25 1.5 ]]
+        >>> piv
+        array([1, 1], dtype=int32)
+    """
+    inputs, stack, batch = _read("lu_factor", a, prec, check_finite)
+    count, m, n = stack.shape[2:]
+    factors = np.empty(stack.shape)
+    pivots = np.empty((count, min(m, n)), dtype=np.int32)
+    for i in range(count):
+        factors[:, :, i], pivots[i] = _factor_one(stack[:, :, i])
+    return LUFactorResult(
+        _unstacked(inputs, factors, batch), pivots.reshape(*batch, pivots.shape[1])
+    )
+
+
+def lu_solve(
+    lu_and_piv: Any,
+    b: Any,
+    trans: Any = 0,
+    *,
+    prec: Any = None,
+    check_finite: bool = True,
+) -> MDArray:
+    """Solve ``op(A) x = b`` with the factors of `lu_factor`.
+
+    The computed x satisfies ``(op(A) + E) x = b`` with ``|E| <= c n eps P |L| |U|`` (N. J. Higham,
+    Accuracy and Stability of Numerical Algorithms, 2nd ed., theorem 9.4). Nothing is said about the
+    condition of A: `mdla.solve` does that.
+
+    Args:
+        lu_and_piv: The result of `lu_factor` for a square matrix, or a stack of them.
+        b: A vector (n,), or a matrix or stack of matrices (..., n, k).
+        trans: 0 or "N" for A, 1 or "T" for its transpose, 2 or "C" for its conjugate transpose.
+        prec: The precision to compute in; by default the widest of the factors and ``b``.
+        check_finite: Whether to raise ValueError for infinities and nans.
+
+    Returns:
+        x with the shape of b; for stacks the leading axes are broadcast.
+
+    Raises:
+        LinAlgError: The factors are not square, the sizes do not match, or a pivot is zero.
+        ValueError: ``trans`` or the precision does not exist, an operand is not finite, or piv does
+            not belong to the factors.
+
+    Example:
+        >>> import mdla
+        >>> factors = mdla.linalg.lu_factor([[4, 1], [2, 3]])
+        >>> print(mdla.linalg.lu_solve(factors, [9, 7]))
+        [2. 1.]
+    """
+    if trans not in TRANS:
+        raise ValueError(
+            f"lu_solve: unknown trans {trans!r}; write 0 or 'N' for a, 1 or 'T' for its "
+            "transpose, 2 or 'C' for its conjugate transpose"
+        )
+    factors, piv = lu_and_piv
+    inputs = read_inputs("lu_solve", check_finite, prec, lu=factors, b=b)
+    t, right = inputs.planes
+    require_matrix("lu_solve", "lu", t, square=True)
+    right, is_vector = require_right_side("lu_solve", t, right)
+    n = t.shape[-1]
+    piv = np.asarray(piv)
+    shape = (*_planes.shape_of(t)[:-2], n)
+    if piv.shape != shape or (piv.size and not (piv.min() >= 0 and piv.max() < n)):
+        raise ValueError(
+            f"lu_solve: piv must hold row numbers below {n} in the shape {shape}, got shape "
+            f"{piv.shape}; write lu_solve(lu_factor(a), b)"
+        )
+    batch = np.broadcast_shapes(_planes.shape_of(t)[:-2], _planes.shape_of(right)[:-2])
+    x = np.array(stacked(right, batch), order="C")
+    t = stacked(t, batch)
+    piv = np.broadcast_to(piv, (*batch, n)).reshape(x.shape[2], n)
+    zero = np.argwhere((np.diagonal(t[:, 0], axis1=-2, axis2=-1) == 0).all(axis=0))
+    if len(zero):
+        raise LinAlgError(
+            f"lu_solve: pivot {int(zero[0][1])} of lu is zero, so a is singular; "
+            "write mdla.lstsq(a, b) for a least-squares solution"
+        )
+    for i in range(x.shape[2]):
+        order = order_of(piv[i].tolist(), n)
+        x[:, :, i] = solve_factored(t[:, :, i], order, x[:, :, i], TRANS[trans])
+    x = x.reshape(*x.shape[:2], *batch, *x.shape[3:])
+    return inputs.deliver(x[..., 0] if is_vector else x)
+
+
+def _read(
+    function: str, a: Any, prec: Any, check_finite: bool
+) -> tuple[Inputs, Planes, tuple[int, ...]]:
+    inputs = read_inputs(function, check_finite, prec, a=a)
+    planes = inputs.planes[0]
+    require_matrix(function, "a", planes)
+    batch = _planes.shape_of(planes)[:-2]
+    return inputs, stacked(planes, batch), batch
+
+
+def _unstacked(inputs: Inputs, planes: Planes, batch: tuple[int, ...]) -> MDArray:
+    planes = planes.reshape(*planes.shape[:2], *batch, *planes.shape[3:])
+    return wrap(_planes.cast(planes, inputs.result), inputs.result)
+
+
+def _factor_one(a: Planes) -> tuple[Planes, list[int]]:
+    """The factors of one matrix, and the exchanges."""
+    work = np.array(a, order="C")
+    exponents = exponents_along(work, -2)
+    if is_moderate(exponents):
+        return work, factor(work)
+    times_power(work, -exponents)
+    pivots = factor(work)
+    # L has no scale.
+    k = min(work.shape[-2:])
+    multipliers = np.tril(work[..., :k], -1)
+    work = np.triu(work)
+    times_power(work, exponents)
+    work[..., :k] += multipliers
+    return work, pivots
