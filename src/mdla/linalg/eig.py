@@ -19,11 +19,18 @@ from mdla.gemm import adjoint, matmul
 from mdla.linalg.inputs import Inputs, LinAlgError, read_inputs, require_matrix
 from mdla.linalg.qr import qr
 from mdla.linalg.refinement import (
+    START,
     at_limbs,
     by_stack,
     from_double,
+    inverse_defect,
+    limbs_for,
+    most,
     orthonormal,
+    over,
     peel,
+    plus_product,
+    quotient,
     resolution,
     times_two,
 )
@@ -35,6 +42,10 @@ Planes = npt.NDArray[Any]
 # Steps for one eigenvalue and limb before giving up (defective eigenvalues converge linearly), and
 # between exceptional shifts.
 _MOST_STEPS, _EXCEPTIONAL = 60, 11
+
+# Where refinement by products is left for the Schur form: conditions of the eigenvectors in double
+# precision, sums of corrections, and residuals over sqrt(n) eps ||A||.
+_WORST_CONDITION, _WORST_STEP, _GOOD = 2.0**40, 2.0**-10, 4
 
 # Entries of eigenvectors are kept below two to this power, out of reach of overflow.
 _LARGE = 100
@@ -56,10 +67,12 @@ class EigResult(NamedTuple):
 def eig(a: Any, *, prec: Any = None, check_finite: bool = True) -> EigResult:
     """Eigenvalues and right eigenvectors of square matrices, ``A X = X diag(w)``.
 
-    The matrix is brought to the Schur form ``A = Z T Z^H``, T upper triangular: first by LAPACK in
-    double precision, whose Z is made unitary to working precision, then by shifted QR steps, which
-    converge quadratically from there (G. H. Golub and C. F. Van Loan, Matrix Computations, 4th ed.,
-    sections 7.5 and 7.6). The eigenvectors of T come from back substitution. The eigenvalues are
+    Where the eigenvectors are well enough conditioned, LAPACK's result in double precision is
+    refined by matrix products, which squares its error in each step. Otherwise the matrix is
+    brought to the Schur form ``A = Z T Z^H``, T upper triangular: by LAPACK, whose Z is made
+    unitary to working precision, then by shifted QR steps (G. H. Golub and C. F. Van Loan, Matrix
+    Computations, 4th ed., sections 7.5 and 7.6), and the eigenvectors of T come from back
+    substitution. The eigenvalues are
     those of a matrix A + E with ``||E|| <= c n eps ||A||``, and each pair satisfies
     ``||A x - w x|| <= c n eps ||A||``; ill-conditioned eigenvalues, such as those of defective
     matrices, are as accurate as that allows, and their eigenvectors may be nearly dependent.
@@ -135,15 +148,67 @@ def _decompose(planes: Planes) -> list[Planes]:
     if not np.isfinite(planes[:, 0]).all():
         return [np.full((*planes.shape[:2], n), np.nan), np.full(planes.shape, np.nan)]
     a, exponent = peel(MDArray(planes))
-    t, z = schur(a)
-    i = np.arange(n)
-    w = t[i, i]
-    x = matmul(z, triangular_vectors(t))
+    w, x = refined(a) or _by_schur_form(a)
     x = x / norm2(x, 0)
     real = planes[1].any(axis=0).sum() == 0
     if real:
         w, x = _paired(w, x, _tolerance(a))
     return [times_two(w, exponent).planes, x.planes]
+
+
+def _by_schur_form(a: MDArray) -> tuple[MDArray, MDArray]:
+    t, z = schur(a)
+    i = np.arange(len(a))
+    return t[i, i], matmul(z, triangular_vectors(t))
+
+
+def refined(a: MDArray) -> tuple[MDArray, MDArray] | None:
+    """Eigenvalues and vectors of a complex matrix by products, None where that does not converge.
+
+    LAPACK's X and ``Y = X^-1`` are refined together. With ``R = I - Y X`` and ``S = Y A X`` the
+    matrix in the basis X is ``(I + R) S`` up to R^2; its diagonal holds the eigenvalues w, and an
+    off-diagonal entry over ``w_j - w_i`` is the correction F_ij: X becomes ``X (I + F)``, Y becomes
+    ``(I - F) (I + R) Y``, which leaves squares of F and R. 3 products of n^3 with the limbs of the
+    step and two with the limbs of the correction. Rounding errors are magnified by the condition of
+    X, so the steps have a limb more where there is a format with it, and the residual decides.
+    """
+    limbs, n = a.precision.limbs, len(a)
+    first, vectors = np.linalg.eig(a.to_numpy())
+    if limbs == 1:
+        return from_double(first), from_double(vectors)
+    try:
+        inverse = np.linalg.inv(vectors)
+    except np.linalg.LinAlgError:
+        return None
+    condition = max(most(vectors) * most(inverse), 1.0)
+    if not condition <= _WORST_CONDITION:
+        return None
+    eps, size = resolution(limbs), float(norm2(a))
+    widest = limbs_for(eps / condition, 16)
+    x, y, i, error = from_double(vectors), from_double(inverse), np.arange(n), START * condition
+    for _ in range(8 + limbs):
+        now = limbs_for(error * error / condition, widest)
+        p = inverse_defect(y, x, now)
+        s = matmul(y, matmul(at_limbs(a, now), x, prec=p.precision), prec=p.precision)
+        s = s + p * s[i, i]
+        w = s[i, i]
+        s[i, i] = 0
+        gap = w - w[:, np.newaxis]
+        rest = np.abs(s.to_numpy())
+        ratio = over(rest, np.abs(gap.to_numpy()))
+        step = most(ratio) + most(p.to_numpy())
+        if not step <= _WORST_STEP:
+            return None
+        error = max(2 * step * step, resolution(now))
+        f = quotient(s, gap, rest > 0, limbs_for(error / 16 / max(step, eps), now))
+        x = plus_product(x, f, step, error / 16, now)
+        if error * condition <= eps or (now == widest and error <= 4 * eps):
+            break
+        y = plus_product(y.mT, (p - f).mT, step, error / 16, now).mT
+    x, w = at_limbs(x, limbs), at_limbs(w, limbs)
+    lengths = (norm2(matmul(a, x) - x * w, 0) / norm2(x, 0)).to_numpy()
+    good = lengths.max(initial=0.0) <= _GOOD * n**0.5 * eps * size
+    return (w, x) if good else None
 
 
 def _tolerance(a: MDArray) -> float:
@@ -160,9 +225,7 @@ def schur(a: MDArray) -> tuple[MDArray, MDArray]:
     step is a QR factorisation and three products of order k.
     """
     limbs, n = a.precision.limbs, len(a)
-    triangle, vectors = scipy.linalg.schur(a.to_numpy(), output="complex")
-    if limbs == 1:
-        return from_double(triangle), from_double(vectors)
+    _, vectors = scipy.linalg.schur(a.to_numpy(), output="complex")
     z = at_limbs(orthonormal(vectors, resolution(limbs) / 16, limbs), limbs)
     t = matmul(adjoint(z), matmul(a, z))
     small = 2 * resolution(limbs) * float(norm2(a))

@@ -38,11 +38,13 @@ __all__ = [
     "corrected",
     "defect",
     "from_double",
+    "inverse_defect",
     "limbs_for",
     "most",
     "orthonormal",
     "over",
     "peel",
+    "plus_product",
     "quotient",
     "resolution",
     "rounding",
@@ -103,8 +105,17 @@ def most(x: npt.NDArray[Any]) -> float:
 
 def defect(x: MDArray, limbs: int) -> MDArray:
     """``I - X^H X``, in so many limbs."""
-    r = -matmul(adjoint(x), x, prec=_FORMATS[limbs])
-    i = np.arange(r.shape[0])
+    return _one_minus(matmul(adjoint(x), x, prec=_FORMATS[limbs]))
+
+
+def inverse_defect(y: MDArray, x: MDArray, limbs: int) -> MDArray:
+    """``I - Y X``, in so many limbs."""
+    return _one_minus(matmul(y, x, prec=_FORMATS[limbs]))
+
+
+def _one_minus(product: MDArray) -> MDArray:
+    r = -product
+    i = np.arange(len(r))
     r[i, i] = r[i, i] + 1
     return r
 
