@@ -10,7 +10,7 @@ import numpy as np
 
 import mdla
 from mdla.core.precision import precision
-from tests.linalg.matrices import hadamard, hilbert, lauchli, rank_deficient, uniform
+from tests.linalg.matrices import FAMILIES, hadamard, hilbert, lauchli, rank_deficient, uniform
 from tests.linalg.measures import Exact, root_of_ratio
 from tests.oracle import exact
 
@@ -18,6 +18,16 @@ from tests.oracle import exact
 def hermitian(m):
     """A matrix plus its adjoint."""
     return m + m.H
+
+
+def family(name, m, n, prec, is_complex, rng):
+    """A matrix of `tests.linalg.matrices`, the largest entry near 1.
+
+    Then every limb of the results exists, however many there are.
+    """
+    a = FAMILIES[name](m, n, prec, is_complex, rng)
+    largest = float(abs(a).max())
+    return mdla.ldexp(a, -int(np.frexp(largest)[1])) if largest > 0 else a
 
 
 def eps_power(prec, share):

@@ -12,7 +12,15 @@ from mdla.core.precision import precision
 from mdla.linalg import LinAlgError, svd, svdvals
 from tests.linalg import matrices, measures
 from tests.linalg.measures import Exact
-from tests.linalg.spectra import GENERAL, HERMITIAN, diagonal, hermitian, multiprecision, relative
+from tests.linalg.spectra import (
+    GENERAL,
+    HERMITIAN,
+    diagonal,
+    family,
+    hermitian,
+    multiprecision,
+    relative,
+)
 from tests.oracle import exact, planes_of
 
 COMPLEX = pytest.mark.parametrize("is_complex", [False, True], ids=["real", "complex"])
@@ -57,10 +65,10 @@ def test_shapes(m, n, is_complex, prec, rng):
 
 @pytest.mark.slow
 @COMPLEX
-@pytest.mark.parametrize("family", matrices.FAMILIES)
-def test_families(family, is_complex, prec, rng):
-    for m, n in [(2, 2), (9, 7), (7, 9), (17, 17), (33, 30)]:
-        check(matrices.FAMILIES[family](m, n, prec, is_complex, rng), prec)
+@pytest.mark.parametrize("name", matrices.FAMILIES)
+def test_families(name, is_complex, prec, rng):
+    for m, n in [(2, 2), (9, 7), (7, 9), (17, 17)]:
+        check(family(name, m, n, prec, is_complex, rng), prec)
 
 
 def test_large(rng):

@@ -104,10 +104,8 @@ def _refined(p: MDArray) -> MDArray:
         return p[:0]
     a = p.astype(p.precision, complex=True)
     z = array(_start(p), prec="d").astype("d", complex=True)
-    known = (1, 2, 3, 4, 5, 8, 10, 16)
     # The number of limbs doubles with the digits that are right.
-    climb = [k for k in (2, 4, 8) if k < limbs and k in known] + [limbs]
-    for k in climb:
+    for k in (*(k for k in (2, 4, 8) if k < limbs), limbs):
         z = _iterate(at_limbs(a, k), at_limbs(z, k))
     return _paired(z, a) if not p.iscomplex else z
 
