@@ -85,8 +85,9 @@ def eig(a: Any, *, prec: Any = None, check_finite: bool = True) -> EigResult:
 
     Returns:
         The eigenvalues (..., n) and the eigenvectors (..., n, n), as columns. For a real array
-        whose eigenvalues are all real, to within their backward error, both are real; else both
-        are complex, and those of a real matrix come in conjugate pairs.
+        whose eigenvalues are all real, to within ``4 n eps ||A||``, both are real; else both are
+        complex. Those of a real matrix come in exact conjugate pairs, unless ill-conditioned ones
+        are off the real axis by more than that and it cannot be told which are pairs.
 
     Raises:
         LinAlgError: A is not square.
