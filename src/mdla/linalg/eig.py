@@ -18,7 +18,7 @@ from mdla.core.reductions import norm2
 from mdla.gemm import adjoint, matmul
 from mdla.linalg.inputs import Inputs, LinAlgError, read_inputs, require_matrix
 from mdla.linalg.qr import qr
-from mdla.linalg.refinement import (
+from mdla.linalg.spectral import (
     START,
     at_limbs,
     by_stack,

@@ -14,7 +14,7 @@ from mdla.core.ordering import argsort
 from mdla.core.protocols import implements
 from mdla.gemm import adjoint, matmul
 from mdla.linalg.inputs import Inputs, LinAlgError, read_inputs, require_matrix
-from mdla.linalg.refinement import (
+from mdla.linalg.spectral import (
     START,
     THETA,
     Step,

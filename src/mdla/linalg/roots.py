@@ -17,7 +17,7 @@ from mdla.core.creation import array, zeros
 from mdla.core.manipulation import concatenate
 from mdla.core.protocols import implements
 from mdla.linalg.inputs import LinAlgError, read_inputs
-from mdla.linalg.refinement import at_limbs, resolution, times_two
+from mdla.linalg.spectral import at_limbs, resolution, times_two
 
 __all__ = ["roots"]
 

@@ -16,7 +16,7 @@ from mdla.gemm import adjoint, matmul
 from mdla.linalg import householder
 from mdla.linalg.eigh import eigh
 from mdla.linalg.inputs import Inputs, LinAlgError, read_inputs, require_matrix
-from mdla.linalg.refinement import (
+from mdla.linalg.spectral import (
     START,
     THETA,
     Step,
