@@ -54,6 +54,9 @@ _MOST_BITS, _MOST_WORDS = 29 * 52 - 2, 64
 # which tiles are left to it; fixed, so that the bits depend on no machine.
 _FLOATING_COST = {1: 70, 2: 800, 3: 2600, 4: 5600, 5: 1e4, 8: 8e4, 10: 1.5e5, 16: 6e5}
 
+# Bits by which the entries of a lane usually differ, at most.
+_USUAL_SPREAD = 27
+
 # Of entries of about one size, the bound of `least_sum` is the number of terms divided by this.
 _TYPICAL = 10
 
@@ -221,6 +224,10 @@ def item_of(task: Task) -> Item:
         span, bits = _best_span(task, spans)
         far = spans > span if (spans > span).any() else None
     own = [_own_bits(task, side, s, bits) for side, s in enumerate((rows, columns))]
+    for side, x in enumerate((task.a, task.b)):
+        if task.owners[side] is None and task.owners[1 - side] is not None:
+            # Zeros more or less, so that the residues that are kept meet the same moduli again.
+            own[side] = max(own[side], min(bits, 53 * x.shape[1] + _USUAL_SPREAD))
     terms = max(1, task.parts * k)
     quantum = sum(own) - bits + _quantum_above(terms)
     if quantum < LEAST_QUANTUM:

@@ -37,9 +37,11 @@ from mdla.linalg.inputs import exponents_along, times_power
 from mdla.linalg.progress import stage
 
 __all__ = [
+    "DOUBLED_FROM",
     "HOPELESS",
     "METHODS",
     "PRECISIONS_BY_LIMBS",
+    "DoubledLU",
     "Factorisation",
     "Float64LU",
     "Info",
@@ -84,6 +86,9 @@ _FACTOR_COST = {1: 0.2, 2: 1.0, 3: 1.6, 4: 2.3, 5: 3.2, 8: 8.0, 10: 10.0, 16: 22
 _STEP_COST = {2: 1.0, 3: 1.7, 4: 2.4, 5: 3.3, 8: 7.0, 10: 10.0, 16: 20.0}
 # Making the matrix ready for products takes as long as this many steps.
 _FIRST_STEPS = 4
+# From so many limbs on, corrections by float64 factors are refined themselves.
+DOUBLED_FROM = 8
+_INNER_STEPS, _DOUBLED_GAIN = 2, 88
 # What a step takes besides, in such operations.
 _STEP_OVERHEAD = 3e6
 # One column costs as much as some columns, since the matrix must be read for it.
@@ -213,6 +218,31 @@ class Work(NamedTuple):
         )
 
 
+class DoubledLU:
+    """LAPACK's LU factors, with solutions refined to two limbs by products with so many of A.
+
+    Where products with all limbs of A are dear, fewer of them are needed so.
+    """
+
+    limbs = 2
+
+    def __init__(self, a: Planes, factor: Float64LU) -> None:
+        self.rcond = factor.rcond
+        self._factor = factor
+        self._system = System(a[:, :2])
+
+    def solve(self, b: Planes) -> Planes:
+        """A^-1 b to about 90 bits, or what some steps give."""
+        residual = self._system.wide(b)
+        x = MDArray(np.zeros(b.shape))
+        for _ in range(_INNER_STEPS):
+            d = correction(self._factor, residual.planes)
+            x = x + MDArray(d)
+            self._system.subtract(residual, d)
+        planes: Planes = (x + MDArray(correction(self._factor, residual.planes))).planes
+        return planes
+
+
 def next_factorisation(limbs: int, start: int, work: Work, rcond: float) -> int | None:
     """Limbs of the factorisation to try next, ``start`` at least; None: no refinement.
 
@@ -230,9 +260,12 @@ def next_factorisation(limbs: int, start: int, work: Work, rcond: float) -> int 
         gain = 52 * f + math.log2(rcond) if rcond else 26 * f
         if gain < _LEAST_GAIN:
             continue
-        steps = math.ceil(52 * limbs / gain) + 1 + _FIRST_STEPS
         share = (limbs + f) / (2 * limbs)
         residuals = work.step * _STEP_COST[limbs] * share + _STEP_OVERHEAD
+        if f == 1 and limbs >= DOUBLED_FROM:
+            gain = min(_DOUBLED_GAIN, (_INNER_STEPS + 1) * gain)
+            residuals += _INNER_STEPS * (work.step * _STEP_COST[2] + _STEP_OVERHEAD)
+        steps = math.ceil(52 * limbs / gain) + 1 + _FIRST_STEPS
         cost = work.direct * _FACTOR_COST[f] + steps * residuals
         if cost < least:
             best, least = f, cost
@@ -295,6 +328,7 @@ class System:
     def __init__(self, a: Planes) -> None:
         self.a = a
         self.form = extended(PRECISIONS_BY_LIMBS[a.shape[1]])
+        self._limbs = 1
         self._magnitudes: npt.NDArray[np.float64] | None = None
         # The residues of a small matrix are dearer than direct products with it, and those of a
         # huge one are too large to be kept.
@@ -308,17 +342,26 @@ class System:
 
     def subtract(self, residual: MDArray, d: Planes) -> None:
         """``r = r - A d`` in place."""
+        self._limbs = d.shape[1]
         gemm.update(residual, self._matrix, MDArray(d), alpha=-1, scheme=self._scheme)
 
     def subtract_limbs(self, residual: MDArray, x: Planes) -> MDArray:
         """``r - A x`` for an x with as many limbs as A.
 
-        Its limbs are multiplied side by side, as the corrections are, for which A is ready.
+        They are multiplied side by side in groups of as many as corrections had, for which A is
+        ready.
         """
-        columns = x.shape[3]
-        limbs = np.concatenate(np.split(x, x.shape[1], axis=1), axis=3)
-        product = gemm.matmul(self._matrix, MDArray(limbs), prec=self.form, scheme=self._scheme)
-        for i in range(x.shape[1]):
+        columns, limbs = x.shape[3], self._limbs
+        most = -(-x.shape[1] // limbs) * limbs
+        x = np.pad(x, ((0, 0), (0, most - x.shape[1]), (0, 0), (0, 0)))
+        groups = np.split(x, most // limbs, axis=1)
+        product = gemm.matmul(
+            self._matrix,
+            MDArray(np.concatenate(groups, axis=3)),
+            prec=self.form,
+            scheme=self._scheme,
+        )
+        for i in range(len(groups)):
             residual = residual - product[:, i * columns : (i + 1) * columns]
         return residual
 

@@ -26,7 +26,9 @@ from mdla.linalg.inputs import (
 )
 from mdla.linalg.progress import shown
 from mdla.linalg.refine import (
+    DOUBLED_FROM,
     PRECISIONS_BY_LIMBS,
+    DoubledLU,
     Float64LU,
     Info,
     Refined,
@@ -291,12 +293,14 @@ class _Solution:
 
     def _refine(self, limbs: int) -> tuple[Refined | None, float]:
         some = self._a[:, :limbs]
-        factor = Float64LU(some) if limbs == 1 else LUFactors(some)
+        factor: Any = Float64LU(some) if limbs == 1 else LUFactors(some)
         if factor.rcond < least_rcond(limbs, self._a.shape[-1]):
             return None, 0.0
+        if isinstance(factor, Float64LU) and self._a.shape[1] >= DOUBLED_FROM:
+            factor = DoubledLU(self._a, factor)
         found = refine(self._a, self._b, factor)
         if found is not None:
-            self._accept("refine", found, factor)
+            self._accept(found, factor, limbs)
         return found, factor.rcond
 
     def _solve(self) -> None:
@@ -304,12 +308,14 @@ class _Solution:
         if factor.growth > max(_GROWTH, self._a.shape[-1]):
             factor = Reflections(self._a)
         self._factor, self.method, self.steps, self.rcond = factor, "direct", 0, factor.rcond
+        self._limbs = factor.limbs
         if self.rcond != 0:  # nan, too, gives what it gives
             self._y = factor.solve(self._b)
             self._deliver()
 
-    def _accept(self, method: str, found: Refined, factor: Any) -> None:
-        self._factor, self.method, self.steps = factor, method, found.steps - 1
+    def _accept(self, found: Refined, factor: Any, limbs: int) -> None:
+        self._factor, self.method, self.steps = factor, "refine", found.steps - 1
+        self._limbs = limbs
         self.rcond, self._y, self._found = factor.rcond, found.x, found
         self._deliver()
 
@@ -323,7 +329,7 @@ class _Solution:
         found = getattr(self, "_found", None)
         if found is None:
             found = examine(System(self._a), self._b, self._y, self._factor)
-        name = PRECISIONS_BY_LIMBS[self._factor.limbs].name
+        name = PRECISIONS_BY_LIMBS[self._limbs].name
         return Info(self.method, name, self.steps, self.rcond, found.berr, found.ferr)
 
 
