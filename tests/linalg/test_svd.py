@@ -40,8 +40,8 @@ def check(a, prec):
         whole = Exact.of(a)
         miss = whole - Exact.of(u[:, :k]) @ diagonal(s) @ Exact.of(vh[:k])
         assert relative(miss, whole, prec) <= 4 * larger
-        assert measures.orthogonality(u, prec) <= 2 * m
-        assert measures.orthogonality(vh.H, prec) <= 2 * n
+        assert measures.orthogonality(u, prec) <= 4 * larger
+        assert measures.orthogonality(vh.H, prec) <= 4 * larger
 
 
 @COMPLEX
