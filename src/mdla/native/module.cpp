@@ -16,6 +16,7 @@ void bind_residues(nanobind::module_& m);
 void bind_survey(nanobind::module_& m);
 void bind_wide(nanobind::module_& m);
 void bind_linalg(nanobind::module_& m);
+void bind_poly(nanobind::module_& m);
 }  // namespace mdla
 
 namespace {
@@ -43,4 +44,5 @@ NB_MODULE(_native, m) {
   mdla::bind_survey(m);
   mdla::bind_wide(m);
   mdla::bind_linalg(m);
+  mdla::bind_poly(m);
 }

@@ -1,0 +1,542 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Systems of polynomials in several variables."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mdla import _native
+from mdla.core import convert, planes as _planes
+from mdla.core.array import MDArray
+from mdla.core.operands import DEFAULT
+from mdla.core.precision import Precision, from_layout, precision
+from mdla.linalg.inputs import Inputs, read_inputs
+from mdla.poly import inputs, sweep
+from mdla.poly.formatting import system_text
+from mdla.poly.sweep import Constant, Monomial, Program, Term
+
+__all__ = ["EvaluationResult", "PolynomialSystem"]
+
+Planes = npt.NDArray[Any]
+
+# Work of one native call, in products of doubles: a fraction of a second, so that an interrupt is
+# heeded in between.
+_PER_CALL = 1e9
+
+
+class EvaluationResult(NamedTuple):
+    """What `PolynomialSystem.evaluate_and_jacobian` returns.
+
+    Attributes:
+        value: The values of the m polynomials, shape ``(..., m)``.
+        jacobian: Their derivatives by the n variables, shape ``(..., m, n)``.
+    """
+
+    value: Any
+    jacobian: Any
+
+
+class PolynomialSystem:
+    """Polynomials ``p_k(x) = sum_e c_ke x_1^e_1 ... x_n^e_n``, k = 1, ..., m, in n variables.
+
+    Coefficients are read exactly, like terms are collected, and each sum is rounded once to the
+    precision of the system. A system does not change; it can be compared, hashed and pickled, and
+    ``PolynomialSystem(str(s), prec=s.prec) == s``.
+
+    Values and derivatives come from one sweep in which products of variables are shared between
+    monomials, polynomials and derivatives: the products of all variables of a monomial but one are
+    those of a prefix and a suffix, the reverse mode for Speelpenning's product (J. Verschelde,
+    arXiv 2101.10881). Many points go side by side through the lanes of vectors and over threads; a
+    point gives the same bits in every batch and with any number of threads.
+
+    With t the number of terms of a polynomial and d its degree, the computed value and derivatives
+    satisfy ::
+
+        |value - p(x)| <= g sum_e |c_e| |x|^e
+        |derivative - dp/dx_j| <= g sum_e |c_e| e_j |x|^(e - 1_j)
+
+    with ``g = (t + d) eps`` for real and ``g = 2.5 (t + d) eps`` for complex numbers, up to terms
+    of order eps^2, for the coefficients as they are stored: a monomial is a product of at most d
+    factors and a coefficient, whatever the order, and the terms are summed one after the other.
+    This holds as long as no product leaves the range of doubles (see ``mdla.finfo``); infinities
+    and nans propagate as in IEEE arithmetic.
+
+    Args:
+        polynomials: A string with polynomials that are separated by semicolons; or a sequence of
+            polynomials, each a string or a mapping from exponents (one nonnegative integer for each
+            variable) to coefficients, which are numbers as `mdla.array` takes them. Strings are in
+            PHCpack's format: terms with ``+ - * / ^`` (or ``**``), decimals and fractions taken
+            exactly, ``i`` or ``I`` for the imaginary unit, products and powers of sums in
+            parentheses, which are multiplied out exactly; a first line may have the numbers of
+            polynomials and of variables.
+        prec: The precision of the coefficients; by default that of the arrays among them, else
+            ``"dd"``.
+        variables: The names of the variables. By default those of strings, as they first occur, and
+            ``x1, x2, ...`` for mappings.
+
+    Raises:
+        ValueError: A string cannot be read (the message says where, and what was expected), an
+            exponent is no nonnegative integer, polynomials have different numbers of variables, a
+            coefficient is not finite or beyond the range of doubles, a degree is larger than
+            2**20, or a product of sums has too many terms.
+        TypeError: Something is neither a string nor a mapping, or a coefficient is no number.
+
+    Example:
+        >>> import mdla
+        >>> s = mdla.PolynomialSystem("x^2 + y^2 - 1; x*y - 1/8;", prec="qd")
+        >>> s.variables, s.degrees, s.total_degree
+        (('x', 'y'), (2, 2), 4)
+        >>> value, jacobian = s.evaluate_and_jacobian([0.5, 0.25])
+        >>> value.to_numpy()
+        array([-0.6875,  0.    ])
+        >>> jacobian.to_numpy()
+        array([[1.  , 0.5 ],
+               [0.25, 0.5 ]])
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_coefficients",
+        "_constants",
+        "_monomials",
+        "_precision",
+        "_programs",
+        "_variables",
+    )
+
+    _variables: tuple[str, ...]
+    _monomials: tuple[tuple[Monomial, ...], ...]
+    _precision: Precision
+    _coefficients: Planes  # (c, N, number of terms of all polynomials)
+    _programs: dict[bool, Program]
+    _constants: dict[tuple[bool, int], Planes]
+
+    def __init__(
+        self,
+        polynomials: str | Iterable[str | Mapping[Any, Any]],
+        prec: Any = None,
+        *,
+        variables: Iterable[str] | None = None,
+    ) -> None:
+        wanted = None if prec is None else precision(prec)
+        terms, names, carried = inputs.read_polynomials(polynomials, variables)
+        self._set(terms, names, wanted or carried or DEFAULT)
+
+    @classmethod
+    def from_supports(
+        cls,
+        supports: Iterable[Any],
+        coefficients: Iterable[Any],
+        prec: Any = None,
+        *,
+        variables: Iterable[str] | None = None,
+    ) -> PolynomialSystem:
+        """The system with given exponents and coefficients.
+
+        Args:
+            supports: For each polynomial an array of integers of shape ``(t, n)``, a row of
+                exponents for each term.
+            coefficients: For each polynomial the t coefficients, an array or a list.
+            prec: As for `PolynomialSystem`.
+            variables: Likewise.
+
+        Raises:
+            ValueError: Shapes do not match, or as for `PolynomialSystem`.
+            TypeError: Exponents are no integers, or coefficients no numbers.
+
+        Example:
+            >>> import mdla
+            >>> supports = [[[2, 0], [0, 0]], [[1, 1]]]
+            >>> print(mdla.PolynomialSystem.from_supports(supports, [[1, -3], ["0.5"]]))
+            x1^2 - 3;
+            0.5*x1*x2;
+        """
+        wanted = None if prec is None else precision(prec)
+        terms, names, carried = inputs.read_supports(supports, coefficients, variables)
+        system = cls.__new__(cls)
+        system._set(terms, names, wanted or carried or DEFAULT)
+        return system
+
+    def _set(self, polynomials: list[list[Term]], names: Sequence[str], prec: Precision) -> None:
+        """Take over exact terms: rounded, those that vanish left out, in the canonical order."""
+        parts = [c for terms in polynomials for _, c in terms]
+        rounded = inputs.rounded(parts, prec)
+        inputs.require_finite(polynomials, rounded, names)
+        kept = rounded.any(axis=(0, 1))
+        order: list[int] = []
+        monomials = []
+        position = 0
+        for terms in polynomials:
+            own = [i for i in range(len(terms)) if kept[position + i]]
+            own.sort(key=lambda i: _rank(terms[i][0]))
+            monomials.append(tuple(terms[i][0] for i in own))
+            order += [position + i for i in own]
+            position += len(terms)
+        coefficients = rounded[:, :, order]
+        if coefficients.shape[0] == 2 and not coefficients[1].any():
+            coefficients = coefficients[:1]
+        self._fill(tuple(names), tuple(monomials), prec, coefficients)
+
+    def _fill(
+        self,
+        variables: tuple[str, ...],
+        monomials: tuple[tuple[Monomial, ...], ...],
+        prec: Precision,
+        coefficients: Planes,
+    ) -> None:
+        self._variables = variables
+        self._monomials = monomials
+        self._precision = prec
+        self._coefficients = np.ascontiguousarray(coefficients)
+        self._coefficients.flags.writeable = False
+        self._programs = {}
+        self._constants = {}
+
+    # -- what it is --------------------------------------------------------------------------------
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of the variables."""
+        return self._variables
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers m of polynomials and n of variables; that of the Jacobian."""
+        return len(self._monomials), len(self._variables)
+
+    @property
+    def precision(self) -> Precision:
+        """The number format of the coefficients."""
+        return self._precision
+
+    @property
+    def prec(self) -> str:
+        """The name of the number format of the coefficients."""
+        return self._precision.name
+
+    @property
+    def iscomplex(self) -> bool:
+        """Whether a coefficient has an imaginary part."""
+        return bool(self._coefficients.shape[0] == 2)
+
+    @property
+    def degrees(self) -> tuple[int, ...]:
+        """The degree of each polynomial; 0 for constants, and for the zero polynomial as well."""
+        # The terms are sorted by degree.
+        return tuple(_degree(own[0]) if own else 0 for own in self._monomials)
+
+    @property
+    def total_degree(self) -> int:
+        """The product of the degrees, Bezout's bound for the isolated roots of a square system."""
+        return math.prod(self.degrees)
+
+    @property
+    def supports(self) -> list[npt.NDArray[np.int64]]:
+        """For each polynomial its exponents, shape ``(t, n)``, a row for each term."""
+        rows = []
+        for own in self._monomials:
+            row = np.zeros((len(own), len(self._variables)), dtype=np.int64)
+            for k, monomial in enumerate(own):
+                for i, exponent in monomial:
+                    row[k, i] = exponent
+            rows.append(row)
+        return rows
+
+    @property
+    def coefficients(self) -> list[MDArray]:
+        """For each polynomial its coefficients, shape ``(t,)``, in the order of `supports`."""
+        ends = itertools.accumulate(len(own) for own in self._monomials)
+        return [
+            MDArray(self._coefficients[:, :, end - len(own) : end].copy())
+            for own, end in zip(self._monomials, ends, strict=True)
+        ]
+
+    def astype(self, prec: Any) -> PolynomialSystem:
+        """The system with its coefficients in another precision: exact if wider, else rounded once.
+
+        Coefficients such as 1/3 do not become more exact; make the system from its source instead.
+
+        Raises:
+            ValueError: No precision has that name.
+
+        Example:
+            >>> import mdla
+            >>> s = mdla.PolynomialSystem("x/3;", prec="qd")
+            >>> s.astype("dd") == mdla.PolynomialSystem("x/3;", prec="dd")
+            True
+        """
+        target = precision(prec)
+        system = self.__class__.__new__(self.__class__)
+        system._set(self._terms(), self._variables, target)
+        return system
+
+    def _terms(self) -> list[list[Term]]:
+        """The terms of each polynomial with the exact values of their coefficients."""
+        exact = iter(_fractions(self._coefficients))
+        return [[(monomial, next(exact)) for monomial in own] for own in self._monomials]
+
+    # -- comparison, text and storage --------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        """Whether variables, monomials and the exact values of all coefficients are the same."""
+        if not isinstance(other, PolynomialSystem):
+            return NotImplemented
+        if self._variables != other._variables or self._monomials != other._monomials:
+            return False
+        a, b = self._coefficients, other._coefficients
+        if a.shape == b.shape and np.array_equal(a, b):
+            return True
+        return a.shape[0] == b.shape[0] and _fractions(a) == _fractions(b)
+
+    def __hash__(self) -> int:
+        return hash((self._variables, self._monomials))
+
+    def __str__(self) -> str:
+        return system_text(self._monomials, self._coefficients, self._precision, self._variables)
+
+    def __repr__(self) -> str:
+        m, n = self.shape
+        text = str(self) if self._coefficients.shape[2] <= 12 else ""
+        if not text or len(text) > 300:
+            return f"<PolynomialSystem of {m} polynomials in {n} variables, prec={self.prec!r}>"
+        return f"PolynomialSystem({text!r}, prec={self.prec!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self._variables, self._monomials, self.prec, self._coefficients)
+
+    # -- evaluation --------------------------------------------------------------------------------
+
+    def evaluate(self, x: Any) -> MDArray:
+        """The values ``p_k(x)`` of all polynomials.
+
+        Args:
+            x: A point, shape ``(n,)``, or points, shape ``(..., n)``, real or complex.
+
+        Returns:
+            Shape ``(m,)`` or ``(..., m)``, in the wider precision of points and coefficients, with
+            the error bound of `PolynomialSystem`.
+
+        Raises:
+            ValueError: The last axis of ``x`` is not as long as there are variables.
+            TypeError: ``x`` is no array of numbers.
+
+        Example:
+            >>> import mdla
+            >>> s = mdla.PolynomialSystem(["x^2 - y", "x + y - 2"])
+            >>> s.evaluate([[1, 1], [2, 1]]).to_numpy()
+            array([[0., 0.],
+                   [3., 1.]])
+        """
+        read, value, _ = self._sweep("evaluate", x, derivatives=False)
+        return read.deliver(value)
+
+    def jacobian(self, x: Any) -> MDArray:
+        """The derivatives of all polynomials by all variables, ``J[k, j] = dp_k / dx_j``.
+
+        Args and errors are those of `evaluate`.
+
+        Returns:
+            Shape ``(m, n)`` or ``(..., m, n)``.
+
+        Example:
+            >>> import mdla
+            >>> mdla.PolynomialSystem(["x^2 - y", "x + y - 2"]).jacobian([3, 1]).to_numpy()
+            array([[ 6., -1.],
+                   [ 1.,  1.]])
+        """
+        read, _, jacobian = self._sweep("jacobian", x, derivatives=True)
+        return read.deliver(jacobian)
+
+    def evaluate_and_jacobian(self, x: Any) -> EvaluationResult:
+        """Values and derivatives in one sweep.
+
+        Args and errors are those of `evaluate`.
+
+        Returns:
+            ``value``, shape ``(..., m)``, and ``jacobian``, shape ``(..., m, n)``.
+
+        Example:
+            >>> import mdla
+            >>> s = mdla.PolynomialSystem(["x^3*y", "x + i*y"])
+            >>> s.evaluate_and_jacobian([2, 1]).value.to_numpy()
+            array([8.+0.j, 2.+1.j])
+        """
+        read, value, jacobian = self._sweep("evaluate_and_jacobian", x, derivatives=True)
+        return EvaluationResult(read.deliver(value), read.deliver(jacobian))
+
+    def _sweep(self, function: str, x: Any, derivatives: bool) -> tuple[Inputs, Planes, Planes]:
+        """Planes of the values and derivatives, the latter of shape (..., m, n or 0)."""
+        read = read_inputs(function, False, None, x=x, coefficients=MDArray(self._coefficients))
+        points = read.planes[0]
+        m, n = self.shape
+        if points.ndim < 3 or points.shape[-1] != n:
+            raise ValueError(
+                f"{function}: the last axis of x must have length {n}, one coordinate for each of "
+                f"{_shown(self._variables)}; got shape {_planes.shape_of(points)}"
+            )
+        batch = points.shape[2:-1]
+        count = math.prod(batch)
+        points = points.reshape(*points.shape[:2], count, n)
+        parts, limbs = points.shape[:2]
+        program = self._program(derivatives)
+        constants = self._rounded_constants(derivatives, limbs)
+        columns = m * n if derivatives else 0
+        values = np.zeros((parts, limbs, count, m))
+        slopes = np.zeros((parts, limbs, count, columns))
+        per_point = max(1, len(program.steps)) * (parts * limbs) ** 2
+        step = max(64, int(_PER_CALL / per_point))
+        for begin in range(0, count, step):
+            some = slice(begin, begin + step)
+            _native.sweep(
+                values[:, :, some],
+                slopes[:, :, some],
+                points[:, :, some],
+                constants,
+                program.steps,
+                program.slots,
+            )
+        return (
+            read,
+            values.reshape(parts, limbs, *batch, m),
+            slopes.reshape(parts, limbs, *batch, m, n if derivatives else 0),
+        )
+
+    def _program(self, derivatives: bool) -> Program:
+        program = self._programs.get(derivatives)
+        if program is None:
+            # Constants first, so that a sum begins with the number that would need a slot.
+            ascending = [terms[::-1] for terms in self._terms()]
+            program = sweep.compile_program(ascending, len(self._variables), derivatives)
+            self._programs[derivatives] = program
+        return program
+
+    def _rounded_constants(self, derivatives: bool, limbs: int) -> Planes:
+        """The constants of a program with as many limbs as are computed with."""
+        found = self._constants.get((derivatives, limbs))
+        if found is None:
+            exact = self._program(derivatives).constants
+            found = inputs.rounded(exact, from_layout(limbs, np.float64))
+            self._constants[derivatives, limbs] = found
+        return found
+
+    # -- any objects -------------------------------------------------------------------------------
+
+    def evaluate_generic(
+        self, x: Iterable[Any], one: Any, coefficient: Callable[[Any], Any] | None = None
+    ) -> list[Any]:
+        """The values at a point whose coordinates are any objects with ``+``, ``-`` and ``*``.
+
+        The objects may be power series, intervals, Fractions, matrices that commute; the products
+        are those that `evaluate` forms, in the same order.
+
+        Args:
+            x: The n objects.
+            one: The object one: constants c enter sums as ``one * c``.
+            coefficient: Makes a factor for ``object * factor`` of a constant. It is given an int
+                where the constant is an integer of one double, a float where it is another double,
+                else a 0-d MDArray; by default it is taken as it is.
+
+        Returns:
+            m objects.
+
+        Raises:
+            ValueError: There are not as many objects as variables.
+
+        Example:
+            >>> import mdla
+            >>> from fractions import Fraction
+            >>> s = mdla.PolynomialSystem("x^2 + 3*x*y - 1;")
+            >>> s.evaluate_generic([Fraction(1, 3), Fraction(1, 2)], Fraction(1))
+            [Fraction(-7, 18)]
+        """
+        return self._run("evaluate_generic", x, one, coefficient, derivatives=False)
+
+    def evaluate_and_jacobian_generic(
+        self, x: Iterable[Any], one: Any, coefficient: Callable[[Any], Any] | None = None
+    ) -> EvaluationResult:
+        """Values and derivatives at any objects, see `evaluate_generic`, in one sweep.
+
+        Returns:
+            ``value``, a list of m objects, and ``jacobian``, m lists of n objects; ``one * 0`` for
+            derivatives that vanish identically.
+
+        Example:
+            >>> import mdla
+            >>> mdla.PolynomialSystem("x^2*y;").evaluate_and_jacobian_generic([3, 5], 1).jacobian
+            [[30, 9]]
+        """
+        results = self._run("evaluate_and_jacobian_generic", x, one, coefficient, derivatives=True)
+        m, n = self.shape
+        slopes = results[m:]
+        return EvaluationResult(results[:m], [slopes[k * n : (k + 1) * n] for k in range(m)])
+
+    def _run(
+        self,
+        function: str,
+        x: Iterable[Any],
+        one: Any,
+        coefficient: Callable[[Any], Any] | None,
+        derivatives: bool,
+    ) -> list[Any]:
+        point = list(x)
+        m, n = self.shape
+        if len(point) != n:
+            raise ValueError(
+                f"{function}: x must have {n} objects, one for each of "
+                f"{_shown(self._variables)}; got {len(point)}"
+            )
+        take = coefficient or (lambda number: number)
+        zero = one * take(0)
+        results = [zero] * (m * (n + 1) if derivatives else m)
+        return sweep.run(
+            self._program(derivatives),
+            point,
+            one,
+            results,
+            lambda c: take(self._python_number(c)),
+        )
+
+    def _python_number(self, constant: Constant) -> Any:
+        real, imag = constant
+        if not imag and sweep.is_double(real):
+            return int(real) if real.denominator == 1 else float(real)
+        return MDArray(inputs.rounded([constant], self._precision)[:, :, 0])
+
+
+def _fractions(planes: Planes) -> list[Constant]:
+    """The exact numbers of planes (c, N, K)."""
+    real, *imag = ([convert.to_fraction(limbs) for limbs in part.T.tolist()] for part in planes)
+    return list(zip(real, imag[0] if imag else [Fraction(0)] * len(real), strict=True))
+
+
+def _degree(monomial: Monomial) -> int:
+    return sum(exponent for _, exponent in monomial)
+
+
+def _rank(monomial: Monomial) -> tuple[int, tuple[tuple[int, int], ...]]:
+    """Sorts by falling degree, and lexicographically among monomials of one degree."""
+    return -_degree(monomial), tuple((i, -exponent) for i, exponent in monomial)
+
+
+def _shown(variables: Sequence[str]) -> str:
+    text = ", ".join(variables[:8])
+    return f"the variables {text}{', ...' if len(variables) > 8 else ''}"
+
+
+def _restore(
+    variables: tuple[str, ...],
+    monomials: tuple[tuple[Monomial, ...], ...],
+    prec: str,
+    coefficients: Planes,
+) -> PolynomialSystem:
+    """Rebuild a pickled system."""
+    system = PolynomialSystem.__new__(PolynomialSystem)
+    system._fill(variables, monomials, precision(prec), coefficients)
+    return system
