@@ -128,8 +128,8 @@ def plain(system, x):
     return value, jacobian
 
 
-def random_system(rng, prec, is_complex, m=3, n=4, most_terms=6, top=3):
-    """Polynomials with coefficients of all limbs, some of them one, minus one, or small integers."""
+def random_system(rng, prec, is_complex, m=3, n=4, most_terms=6, top=3, simple=0.4):
+    """Polynomials with coefficients of all limbs, a share of them one, minus one and the like."""
     supports, coefficients = [], []
     for _ in range(m):
         t = int(rng.integers(1, most_terms + 1))
@@ -139,8 +139,8 @@ def random_system(rng, prec, is_complex, m=3, n=4, most_terms=6, top=3):
         c = 2 * mdla.random.uniform(t, prec=prec, rng=rng) - 1
         if is_complex:
             c = c + mdla.array(1j) * (2 * mdla.random.uniform(t, prec=prec, rng=rng) - 1)
-        simple = mdla.array(rng.choice([1, -1, 2, -3, 0.5], t), prec=prec)
-        coefficients.append(mdla.where(rng.random(t) < 0.4, simple, c).astype(prec))
+        short = mdla.array(rng.choice([1, -1, 2, -3, 0.5], t), prec=prec)
+        coefficients.append(mdla.where(rng.random(t) < simple, short, c).astype(prec))
     return mdla.PolynomialSystem.from_supports(supports, coefficients, prec)
 
 
