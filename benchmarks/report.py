@@ -133,6 +133,7 @@ TITLES = {
     "bench_direct": "Direct matrix product",
     "bench_gemm": "Products on matrix engines",
     "bench_linalg": "Factorisations and solvers",
+    "bench_poly": "Polynomial systems",
 }
 
 

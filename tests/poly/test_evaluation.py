@@ -45,7 +45,9 @@ def check_bound(system, x, prec):
     factor = 2.5 if value.iscomplex else 1
     for b, point in enumerate(gaussians(x)):
         values, slopes = exact_results(system, point)
-        for k, (t, degree) in enumerate(zip(map(len, system.supports), system.degrees)):
+        for k, (t, degree) in enumerate(
+            zip(map(len, system.supports), system.degrees, strict=True)
+        ):
             wanted = [values[k], *slopes[k]]
             got = mdla.concatenate([value[b, k : k + 1], jacobian[b, k]])
             want = [w.pair if value.iscomplex else w.re for w, _ in wanted]
@@ -280,7 +282,7 @@ def test_bad_points():
     system = PolynomialSystem("x*y - 1;")
     for bad in ([1], [1, 2, 3], mdla.ones((4, 3)), 5, mdla.ones((2, 0))):
         for method in (system.evaluate, system.jacobian, system.evaluate_and_jacobian):
-            with pytest.raises(ValueError, match="length 2, one coordinate .* variables x, y"):
+            with pytest.raises(ValueError, match=r"length 2, one coordinate .* variables x, y"):
                 method(bad)
     with pytest.raises(TypeError):
         system.evaluate(["a", "b"])

@@ -169,8 +169,7 @@ def test_large_expansions():
 def test_any_text_is_read_or_refused(text):
     try:
         system = PolynomialSystem(text)
-    except ValueError as error:
-        assert str(error)
+    except ValueError:
         return
     assert PolynomialSystem(str(system)) == system
 

@@ -59,10 +59,8 @@ def test_like_terms_are_added_exactly():
 def test_from_supports(prec, rng):
     supports = [rng.integers(0, 4, (5, 3)), np.zeros((0, 3), int), [[1, 0, 2]]]
     supports[0] = np.unique(supports[0], axis=0)
-    coefficients = [
-        mdla.random.uniform(len(supports[0]), prec=prec, rng=rng), [], ["2/3"]
-    ]
-    system = PolynomialSystem.from_supports(supports, coefficients, variables="x y z".split())
+    coefficients = [mdla.random.uniform(len(supports[0]), prec=prec, rng=rng), [], ["2/3"]]
+    system = PolynomialSystem.from_supports(supports, coefficients, variables=["x", "y", "z"])
     assert system.prec == prec
     assert system.variables == ("x", "y", "z")
     again = PolynomialSystem.from_supports(
@@ -164,7 +162,7 @@ def test_repr():
 
 def test_bad_mappings():
     system = PolynomialSystem
-    with pytest.raises(ValueError, match="term with 3 exponents, .* but there are 2 variables"):
+    with pytest.raises(ValueError, match=r"term with 3 exponents, .* but there are 2 variables"):
         system([{(1, 2): 1}, {(1, 2, 3): 1}])
     with pytest.raises(ValueError, match="2 exponents"):
         system([{(1, 2): 1}], variables=["x"])

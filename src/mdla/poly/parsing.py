@@ -87,7 +87,7 @@ class _Reader:
         header = _HEADER.match(text)
         self.position = header.end() if header else 0
         self.advance()
-        polynomials = []
+        polynomials: list[dict[int, Number]] = []
         while self.kind != "end" or not polynomials:
             polynomials.append(self.sum().terms)
             if self.token == ";":

@@ -269,6 +269,9 @@ class _Builder:
         return Program(rows, count, tuple(self.constants))
 
 
+_ONE, _MINUS_ONE = (Fraction(1), Fraction(0)), (Fraction(-1), Fraction(0))
+
+
 class _Sum:
     """A linear combination of power products as it grows."""
 
@@ -282,9 +285,9 @@ class _Sum:
         operation = _ADD
         if value is None:
             term = builder.emit(_FILL, builder.constant(factor))
-        elif factor == (1, 0):
+        elif factor == _ONE:
             term = value
-        elif factor == (-1, 0) and self.total is not None:
+        elif factor == _MINUS_ONE and self.total is not None:
             operation, term = _SUB, value
         else:
             term = builder.emit(_kind(factor), value, builder.constant(factor))

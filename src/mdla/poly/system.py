@@ -169,7 +169,7 @@ class PolynomialSystem:
         parts = [c for terms in polynomials for _, c in terms]
         rounded = inputs.rounded(parts, prec)
         inputs.require_finite(polynomials, rounded, names)
-        kept = rounded.any(axis=(0, 1))
+        kept = np.any(rounded != 0, axis=(0, 1))
         order: list[int] = []
         monomials = []
         position = 0

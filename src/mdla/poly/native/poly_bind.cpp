@@ -29,9 +29,9 @@ void bind_sweep(nb::handle values, nb::handle derivatives, nb::handle x, nb::han
   if (!sb.holds<int>() || !sb.is_contiguous() || sb.ndim() != 2 || sb.shape(1) != 4)
     bad_argument(name, "the program must be contiguous rows of four int32");
   const sweep_program program{sb.data<int>(), sb.shape(0), slots};
-  if (const char* flaw =
-          flaw_of(program, from.shape[1], k.shape[0], to.shape[1] + to_derivatives.shape[1]))
-    bad_argument(name, flaw);
+  const sweep_sizes sizes{from.shape[1], k.shape[0], to.shape[1] + to_derivatives.shape[1],
+                          from.parts == 2, k.parts == 2};
+  if (const char* flaw = flaw_of(program, sizes)) bad_argument(name, flaw);
   if (from.shape[0] == 0) return;
   nb::gil_scoped_release release;
   sweep(to, to_derivatives, from, k, program);

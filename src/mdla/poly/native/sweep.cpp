@@ -41,7 +41,10 @@ class machine {
   // Points begin .. begin + count; the lanes beyond compute with what is there.
   void load(const rows_view& x, size variables, size begin, size count) const {
     for (size v = 0; v < variables; ++v)
-      transfer(x, v, begin, count, slot(v), [](double& memory, double& lane) { lane = memory; });
+      for_parts(x, v, begin, [&](const double* memory, size offset) {
+        double* lane = slot(v).p + offset;
+        for (size k = 0; k < count; ++k) lane[k] = memory[k * x.row];
+      });
   }
 
   void run(const rows_view& values, size m, const rows_view& derivatives,
@@ -72,32 +75,50 @@ class machine {
         case sweep_operation::fill:
           fill(n, slot(out), constants, a);
           break;
-        default:
+        default: {
+          const size run = neighbours(i, m);
           if (out < m) {
-            store(values, out, begin, count, slot(a));
+            store(values, out, step, run, begin, count);
           } else {
-            store(derivatives, out - m, begin, count, slot(a));
+            store(derivatives, out - m, step, run, begin, count);
           }
+          i += run - 1;
+        }
       }
     }
   }
 
  private:
+  static constexpr size most_neighbours = 16;
+
   numbers slot(size i) const { return f_.over(memory_.data() + i * room_, lanes_); }
 
+  // body(where row `begin` of a column lies, where its lanes lie within a slot) for all limbs.
   template <class F>
-  void transfer(const rows_view& rows, size column, size begin, size count, numbers x,
-                F move) const {
+  void for_parts(const rows_view& rows, size column, size begin, F body) const {
     for (int c = 0; c < f_.parts; ++c)
-      for (int k = 0; k < f_.limbs; ++k) {
-        double* memory =
-            rows.p + begin * rows.row + column * rows.column + c * rows.part + k * rows.limb;
-        double* lane = x.p + c * x.part + k * x.plane;
-        for (size i = 0; i < count; ++i) move(memory[i * rows.row], lane[i]);
-      }
+      for (int k = 0; k < f_.limbs; ++k)
+        body(rows.p + begin * rows.row + column * rows.column + c * rows.part + k * rows.limb,
+             (c * f_.limbs + k) * lanes_);
   }
-  void store(const rows_view& rows, size column, size begin, size count, numbers x) const {
-    transfer(rows, column, begin, count, x, [](double& memory, double& lane) { memory = lane; });
+  // How many steps from i on store neighbouring results of one array.
+  size neighbours(size i, size m) const {
+    const int* step = program_.steps + 4 * i;
+    size run = 1;
+    while (run < most_neighbours && i + run < program_.count && step[4 * run] == step[0] &&
+           step[4 * run + 1] == step[1] + run && step[1] + run != m)
+      ++run;
+    return run;
+  }
+  // Neighbours together, so that whole cache lines are written.
+  void store(const rows_view& rows, size column, const int* step, size run, size begin,
+             size count) const {
+    for_parts(rows, column, begin, [&](double* memory, size offset) {
+      const double* lanes[most_neighbours];
+      for (size j = 0; j < run; ++j) lanes[j] = slot(step[4 * j + 2]).p + offset;
+      for (size k = 0; k < count; ++k)
+        for (size j = 0; j < run; ++j) memory[k * rows.row + j * rows.column] = lanes[j][k];
+    });
   }
   void scale(vector_ops<double>::binary mul, size n, numbers out, source_numbers a,
              source_numbers k) const {
@@ -118,12 +139,12 @@ class machine {
 
 }  // namespace
 
-const char* flaw_of(const sweep_program& program, size variables, size constants, size results) {
+const char* flaw_of(const sweep_program& program, const sweep_sizes& sizes) {
   // Every slot beyond the variables is the result of some step.
-  if (program.slots < variables || program.slots - variables > program.count)
+  if (program.slots < sizes.variables || program.slots - sizes.variables > program.count)
     return "the number of slots does not fit the program";
   const auto is_slot = [&](size i) { return 0 <= i && i < program.slots; };
-  const auto is_constant = [&](size i) { return 0 <= i && i < constants; };
+  const auto is_constant = [&](size i) { return 0 <= i && i < sizes.constants; };
   for (size i = 0; i < program.count; ++i) {
     const int* step = program.steps + 4 * i;
     const size out = step[1], a = step[2], b = step[3];
@@ -138,6 +159,8 @@ const char* flaw_of(const sweep_program& program, size variables, size constants
         break;
       case sweep_operation::scale:
         if (out == a) return "a product overwrites its factor";
+        if (sizes.complex_points && !sizes.complex_constants)
+          return "a complex multiple needs complex constants";
         [[fallthrough]];
       case sweep_operation::scale_real:
       case sweep_operation::scale_lane:
@@ -147,7 +170,7 @@ const char* flaw_of(const sweep_program& program, size variables, size constants
         good = is_slot(out) && is_constant(a);
         break;
       case sweep_operation::store:
-        good = 0 <= out && out < results && is_slot(a);
+        good = 0 <= out && out < sizes.results && is_slot(a);
         break;
       default:
         return "a step has no such operation";

@@ -26,10 +26,13 @@ struct sweep_program {
   long long count, slots;
 };
 
-// Why a program must not be run on these operands, or null when it may: an index is out of range,
-// or a product would overwrite its own factor.
-const char* flaw_of(const sweep_program& program, long long variables, long long constants,
-                    long long results);
+// Why a program must not be run on operands of these sizes, or null when it may: an index is out of
+// range, a product would overwrite its own factor, or real constants are taken for complex ones.
+struct sweep_sizes {
+  long long variables, constants, results;
+  bool complex_points, complex_constants;
+};
+const char* flaw_of(const sweep_program& program, const sweep_sizes& sizes);
 
 // Results 0, 1, ... for each of B points: first the columns of `values` (B, m), then those of
 // `derivatives` (B, k). The points are x (B, n); the constants (K) are real or have as many parts
