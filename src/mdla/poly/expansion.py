@@ -124,7 +124,7 @@ class Sum(NamedTuple):
         """
         require_degree(self.degree * exponent)
         _require_length(self.terms, exponent)
-        if len(self.terms) == 1 and exponent > 2:
+        if len(self.terms) == 1:
             ((m, c),) = self.terms.items()
             if m & _DIGIT == 0:
                 return Sum({m * exponent: c**exponent}, self.degree * exponent)

@@ -411,6 +411,12 @@ class PolynomialSystem:
     def _program(self, derivatives: bool) -> Program:
         program = self._programs.get(derivatives)
         if program is None:
+            m, n = self.shape
+            if derivatives and m * (n + 1) >= 1 << 31:
+                raise ValueError(
+                    f"the Jacobian of {m} polynomials in {n} variables has 2^31 entries or more; "
+                    "differentiate parts of the system"
+                )
             # Constants first, so that a sum begins with the number that would need a slot.
             ascending = [terms[::-1] for terms in self._terms()]
             program = sweep.compile_program(ascending, len(self._variables), derivatives)
