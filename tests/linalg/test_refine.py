@@ -129,3 +129,51 @@ def test_large_systems_are_refined_by_themselves(rng):
     a, b = uniform(400, 400, "od", False, rng), uniform(400, 1, "od", False, rng)
     assert solve_info(a, b).info.method == "refine"
     assert solve_info(a[:20, :20], b[:20]).info.method == "direct"
+
+
+@pytest.mark.parametrize("method", ["direct", "refine"])
+@pytest.mark.parametrize(("prec", "e"), [("dd", 500), ("qd", 480), ("od", 300), ("hd", 150)])
+def test_units_far_apart_lose_nothing(prec, e, method):
+    """Columns scaled by 2**e and 2**-e: x and the determinant are those without, scaled."""
+    a = mdla.array([["1/3", "2/7"], ["5/11", "3/13"]], prec=prec)
+    b = mdla.array(["1/17", "1/19"], prec=prec)
+    want, volume = solve(a, b, method="direct"), mdla.linalg.det(a)
+    scaled = a.copy()
+    scaled[:, 0], scaled[:, 1] = mdla.ldexp(a[:, 0], e), mdla.ldexp(a[:, 1], -e)
+    x = solve(scaled, b, method=method)
+    x = mdla.stack([mdla.ldexp(x[0], e), mdla.ldexp(x[1], -e)])
+    bound = 100 * mdla.finfo(prec).eps
+    assert mdla.max(mdla.abs(x - want)) <= bound * mdla.max(mdla.abs(want))
+    assert mdla.abs(mdla.linalg.det(scaled) - volume) <= bound * mdla.abs(volume)
+    stacked = solve(mdla.stack([a, scaled]), mdla.stack([b, b])[..., np.newaxis])[1, :, 0]
+    y = mdla.stack([mdla.ldexp(stacked[0], e), mdla.ldexp(stacked[1], -e)])
+    assert mdla.max(mdla.abs(y - want)) <= bound * mdla.max(mdla.abs(want))
+
+
+@pytest.mark.parametrize("method", ["direct", "refine"])
+@pytest.mark.parametrize("shift", [20, 90])
+def test_ferr_is_that_of_x_in_its_own_units(shift, method, rng):
+    a, ones = uniform(4, 4, "dd", False, rng), mdla.ones(4, prec="dd")
+    a[:, 0] = mdla.ldexp(a[:, 0], -shift)
+    b = a @ ones
+    want = solve(a, b, prec="od", method="direct")
+    for x, info in (
+        solve_info(a, b, method=method),
+        (lambda r: (r.x, r.info))(mdla.lstsq(a, b, method=method)),
+    ):
+        error = mdla.max(mdla.abs(x - want)) / mdla.max(mdla.abs(want))
+        assert error <= float(np.max(info.ferr))
+
+
+def test_nan_gives_nan_by_refinement_too():
+    a = mdla.array([[np.nan, 1], [1, 1]], prec="qd")
+    x = solve(a, [1, 1], method="refine", check_finite=False)
+    assert mdla.isnan(x).all()
+    y = mdla.lstsq(a, [1, 1], method="refine", check_finite=False).x
+    assert mdla.isnan(y).all()
+
+
+def test_elimination_shows_its_progress(capsys, rng):
+    a = uniform(200, 200, "dd", False, rng)
+    solve(a, a[:, 0], method="direct", progress=True)
+    assert "LU factorisation" in capsys.readouterr().err

@@ -17,7 +17,6 @@ All give the same bits for any instruction set, block size and number of threads
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -124,6 +123,10 @@ def grouped(choices: list[Choice]) -> Choice:
     return largest._replace(groups=tuple((c, tuple(at)) for c, at in places.items()))
 
 
+# Products of scaled entries stay below 2**930.
+_OVERFLOW_SHIFT = 560
+
+
 class Simd:
     """The CPU's vector units; the instruction set is chosen when the package is loaded."""
 
@@ -143,6 +146,33 @@ class Simd:
 
     def run(self, problem: Problem, choice: Choice) -> Planes:
         """Multiply."""
+        out = self._run(problem, choice)
+        if not np.isfinite(out[:, 0]).all():
+            self._mend(problem, out)
+        return out
+
+    def _mend(self, problem: Problem, out: Planes) -> None:
+        """Form results anew where sums of finite terms have overflowed on the way, scaled down.
+
+        Such sums of absolute values are 2**1023 or more, and what scaling lets underflow is at most
+        2**510 for each term.
+        """
+        a, b = problem.a, problem.b
+        finite_rows = np.asarray(np.isfinite(a[:, 0]).all(axis=(0, -1)))
+        finite_columns = np.asarray(np.isfinite(b[:, 0]).all(axis=(0, -2)))
+        rows, columns = finite_rows[..., :, np.newaxis], finite_columns[..., np.newaxis, :]
+        overflown = ~np.isfinite(out[:, 0]) & rows & columns
+        if not overflown.any():
+            return
+        down = -_OVERFLOW_SHIFT
+        small = problem.with_planes(np.ldexp(a, down), np.ldexp(b, down), problem.batch)
+        again = self._run(small, _any_exponents(small))
+        with np.errstate(over="ignore"):
+            again = np.ldexp(again, 2 * _OVERFLOW_SHIFT)
+        again[:, 1:][np.broadcast_to(np.isinf(again[:, :1]), again[:, 1:].shape)] = 0
+        out[...] = np.where(overflown[:, np.newaxis], again, out)
+
+    def _run(self, problem: Problem, choice: Choice) -> Planes:
         if choice.groups:
             return self._run_groups(problem, choice)
         if choice.kernel == "dot":
@@ -161,14 +191,8 @@ class Simd:
         out: Planes = np.empty((max(a.shape[0], b.shape[0]), a.shape[1], count, m, n))
         for member, places in choice.groups:
             at = list(places)
-            some = replace(
-                problem,
-                own=(a[:, :, at], b[:, :, at]),
-                batch=(len(at),),
-                owners=(None, None),
-                memo={},
-            )
-            out[:, :, at] = self.run(some, member)
+            some = problem.with_planes(a[:, :, at], b[:, :, at], (len(at),))
+            out[:, :, at] = self._run(some, member)
         return out.reshape(*out.shape[:2], *problem.batch, m, n)
 
 

@@ -76,6 +76,7 @@ class Fp8Simulated(ByResidues):
 
 def _integers(x: Planes, exponents: npt.NDArray[np.int32], bits: int) -> list[Integers]:
     """The integers that stand for planes (c, N, lanes, steps), put together from residues."""
+    x = np.where((exponents == _native.special_lane)[:, np.newaxis], 0.0, x)
     wide: Wide = wide_system(bits + 2, 1)
     size = 8 * wide.forms * (x.shape[-2] + 32) * (x.shape[-1] + 32)
     return [

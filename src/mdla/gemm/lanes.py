@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -201,7 +200,7 @@ def _by_direct(problem: Problem, result: Planes, rows: Mask, columns: Mask) -> N
     direct = engines.scheme("direct")
 
     def run(x: Planes, y: Planes) -> Planes:
-        some = replace(problem, own=(x, y), batch=(), owners=(None, None), memo={})
+        some = problem.with_planes(x, y, ())
         return direct.engine().run(some, direct.choose(some))
 
     for i in range(count):

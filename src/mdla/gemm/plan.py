@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -160,6 +160,17 @@ class Problem:
             self.memo[key] = conjugate(planes) if self.conjugated[side] else planes
         found: Planes = self.memo[key]
         return found
+
+    def with_planes(self, a: Planes, b: Planes, batch: tuple[int, ...]) -> Problem:
+        """The same with other planes, which are the operands as they are, conjugated or not."""
+        return replace(
+            self,
+            own=(a, b),
+            batch=batch,
+            owners=(None, None),
+            conjugated=(False, False),
+            memo={},
+        )
 
     @property
     def parts(self) -> tuple[int, int]:

@@ -45,8 +45,8 @@ Planes = npt.NDArray[Any]
 TILE = 32
 
 # Integers have at least this many bits in float64, so that results are better than those of a
-# float64 product even where the promise asks for less.
-_DOUBLE_BITS = 52
+# float64 product even where the promise asks for less, and entries differ in size.
+_DOUBLE_BITS = 54
 # Bits of an integer, and words of 32 bits of all parts of an entry, that the engines take: entries
 # are cut at units from 2**460 down to 2**-996, where numbers far below them do not yet underflow.
 _MOST_BITS, _MOST_WORDS = 29 * 52 - 2, 64

@@ -83,7 +83,7 @@ def _ranked(problem: Problem, schemes: tuple[str, ...], engine: str) -> tuple[_P
         typical = scheme.typical(problem) or scheme.choose(problem)
         pairs += [
             _Pair(runner.predict(problem, typical), scheme, runner)
-            for runner in scheme.engines
+            for runner in (*scheme.engines, *(scheme.simulated if engine != "auto" else ()))
             if runner.available() and engine in ("auto", runner.name)
         ]
     pairs.sort(key=lambda pair: pair.bound)

@@ -39,7 +39,7 @@ def update(
         C: Array of the shape of ``A @ B``, changed in place; a view will do.
         A: First operand of the product; see `mdla.matmul`.
         B: Second operand.
-        alpha: A number, real or complex.
+        alpha: A number, real or complex; rounded to C's precision like every other.
         beta: A number; with 0 the old entries of C do not matter, not even inf and nan.
         scheme: As in `mdla.matmul`.
         engine: As in `mdla.matmul`.
@@ -65,7 +65,7 @@ def update(
     shape = (*problem.batch, *(x for axis, x in ((-2, m), (-1, n)) if axis not in problem.drop))
     if C.shape != shape:
         raise ValueError(f"A @ B has the shape {shape}, but C, which it is added to, {C.shape}")
-    factors = tuple(_factor(x, name) for x, name in ((alpha, "alpha"), (beta, "beta")))
+    factors = tuple(_factor(x, name, C) for x, name in ((alpha, "alpha"), (beta, "beta")))
     if not C.iscomplex and (any(x.iscomplex for x in factors) or max(problem.parts) == 2):
         raise ValueError("the result is complex and C is real; write C.astype(complex) first, say")
     _, runner, choice = decide(problem, scheme, engine, tune)
@@ -98,11 +98,12 @@ def update(
     C[...] = result if _is(factors[1], 0) else add(result, _times(factors[1], C))
 
 
-def _factor(x: Any, name: str) -> MDArray:
+def _factor(x: Any, name: str, like: MDArray) -> MDArray:
+    """A factor in the format of the array that is updated."""
     factor = to_array(x)
     if factor.ndim:
         raise ValueError(f"{name} must be a single number, got an array of shape {factor.shape}")
-    return factor
+    return factor.astype(like.prec)
 
 
 def _is(x: MDArray, value: int) -> bool:

@@ -8,6 +8,7 @@ right-hand sides and a product, where nearly all arithmetic happens.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +17,8 @@ import numpy.typing as npt
 
 from mdla import _native
 from mdla.linalg.householder import adjoint, multiply
-from mdla.linalg.inputs import exponents_along, times_power
+from mdla.linalg.inputs import equilibrate, times_power
+from mdla.linalg.progress import stage
 from mdla.linalg.triangular import substitute
 
 __all__ = ["LUFactors", "factor", "order_of", "solve_factored"]
@@ -40,28 +42,30 @@ def factor(work: Planes) -> list[int]:
     """
     count = min(work.shape[-2:])
     left, right = work[..., :count], work[..., count:]
-    pivots = _eliminate(left)
+    with stage("LU factorisation", count, "column") as advance:
+        pivots = _eliminate(left, advance)
     if count and right.shape[-1]:
         _native.exchange_rows(right, pivots)
         substitute(left, right, lower=True, unit=True)
     return pivots
 
 
-def _eliminate(a: Planes) -> list[int]:
+def _eliminate(a: Planes, advance: Callable[[int], None]) -> list[int]:
     width, block = a.shape[-1], _BLOCK[a.shape[1]]
     if width <= block:
         pivots: list[int] = _native.lu_block(a, _PANEL[a.shape[1]])
+        advance(width)
         return pivots
     half = block
     while 2 * half < width:
         half *= 2
     left, right = a[..., :half], a[..., half:]
-    first = _eliminate(left)
+    first = _eliminate(left, advance)
     _native.exchange_rows(right, first)
     top, rest = right[:, :, :half], right[:, :, half:]
     substitute(left[:, :, :half], top, lower=True, unit=True)
     _native.subtract_in_place(rest, multiply(left[:, :, half:], top))
-    second = _eliminate(rest)
+    second = _eliminate(rest, advance)
     _native.exchange_rows(left[:, :, half:], second)
     return first + [half + j for j in second]
 
@@ -114,11 +118,7 @@ class LUFactors:
     """
 
     def __init__(self, a: Planes) -> None:
-        self.factors = np.array(a, order="C")
-        self.row_exponents = exponents_along(self.factors, -1)
-        times_power(self.factors, -self.row_exponents)
-        self.column_exponents = exponents_along(self.factors, -2)
-        times_power(self.factors, -self.column_exponents)
+        self.factors, self.row_exponents, self.column_exponents = equilibrate(a)
         sizes = np.abs(self.factors[:, 0]).sum(axis=0)
         self._norm = float(sizes.sum(axis=0).max(initial=0.0))
         self._largest = float(sizes.max(initial=0.0))

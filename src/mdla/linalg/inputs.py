@@ -14,7 +14,16 @@ from mdla.core.array import MDArray
 from mdla.core.operands import unify
 from mdla.core.precision import PRECISIONS, Precision, precision
 
-__all__ = ["Inputs", "LinAlgError", "exponents_along", "read_inputs", "require_matrix", "stacked"]
+__all__ = [
+    "Inputs",
+    "LinAlgError",
+    "equilibrate",
+    "exponents_along",
+    "read_inputs",
+    "require_matrix",
+    "stacked",
+    "wide_matrices",
+]
 
 LinAlgError = np.linalg.LinAlgError
 Planes = npt.NDArray[Any]
@@ -117,10 +126,57 @@ def times_power(planes: Planes, exponents: npt.NDArray[np.int32]) -> None:
     """Multiply by ``2**exponents`` in place; they broadcast against the last axes."""
     if not exponents.any():
         return
-    if not exponents.any():
-        return
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         if np.abs(exponents).max() <= _NORMAL:
             np.multiply(planes, np.ldexp(1.0, exponents), out=planes)
         else:
             np.ldexp(planes, exponents, out=planes)
+
+
+def equilibrate(
+    a: Planes,
+) -> tuple[Planes, npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Scale rows and then columns by powers of two to largest entries in [1/2, 1).
+
+    Both are applied at once, so that nothing that is large within its column is lost on the way.
+
+    Returns:
+        The scaled planes, a C-contiguous copy, and the exponents of the rows (m, 1) and of the
+        columns (1, n): what was divided by.
+    """
+    scaled = np.array(a, order="C")
+    lead = np.abs(scaled[:, 0]).max(axis=0, initial=0.0)
+    if not _is_wide(lead):
+        rows = exponents_along(scaled, -1)
+        times_power(scaled, -rows)
+        columns = exponents_along(scaled, -2)
+        times_power(scaled, -columns)
+        return scaled, rows, columns
+    present = np.isfinite(lead) & (lead > 0)
+    exponents = np.where(present, np.frexp(lead)[1], _ABSENT).astype(np.int32)
+    rows = exponents.max(axis=-1, keepdims=True, initial=_ABSENT)
+    rows = np.where(rows == _ABSENT, 0, rows).astype(np.int32)
+    columns = np.where(present, exponents - rows, _ABSENT).max(
+        axis=-2, keepdims=True, initial=_ABSENT
+    )
+    columns = np.where(columns == _ABSENT, 0, columns).astype(np.int32)
+    times_power(scaled, -(rows + columns))
+    return scaled, rows, columns
+
+
+# The exponent of no entry.
+_ABSENT = -(10**6)
+
+
+def _is_wide(lead: npt.NDArray[np.float64]) -> bool:
+    """Whether scaling by rows alone could let limbs underflow."""
+    return bool(
+        lead.max(initial=0.0) > 2.0**_MODERATE
+        or np.min(lead, where=lead > 0, initial=1.0) < 2.0**-_MODERATE
+    )
+
+
+def wide_matrices(stack: Planes) -> npt.NDArray[np.bool_]:
+    """Of planes (c, N, B, m, n), the matrices with entries far from 1."""
+    lead = np.abs(stack[:, 0]).max(axis=0, initial=0.0)
+    return np.array([_is_wide(one) for one in lead], dtype=bool)

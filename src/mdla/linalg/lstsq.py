@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -281,6 +282,8 @@ class _Problem:
             found = refine_augmented(a, b, factors)
             return found and self._accept(f, factors.rcond, *found), factors.rcond
 
+        if not (np.isfinite(a[:, 0]).all() and np.isfinite(b[:, 0]).all()):
+            return False
         work = Work.of_least_squares(self.m, self.n, self.k)
         self.refined = climb(a.shape[1], work, method, attempt)
         return self.refined is not None
@@ -292,8 +295,14 @@ class _Problem:
         errors = np.broadcast_to(solution.ferr * largest(solution.x), (self.n, self.k))
         self.errors = np.ldexp(errors, self._exponents())
         self._deliver(solution.x, np.arange(self.n))
-        name = PRECISIONS_BY_LIMBS[limbs].name
-        return Info("refine", name, solution.steps - 1, rcond, solution.berr, solution.ferr)
+        info = _direct(self.x, rcond, self.errors)  # in the units of x
+        return replace(
+            info,
+            method="refine",
+            factorisation=PRECISIONS_BY_LIMBS[limbs].name,
+            steps=solution.steps - 1,
+            berr=solution.berr,
+        )
 
     def _reduce(self, work: Planes) -> None:
         """R and Q^H b; the rest of b is the residual."""

@@ -295,7 +295,7 @@ def climb(
     f = next_factorisation(limbs, 1, work, 0.0)
     while f is not None:
         found, rcond = attempt(f)
-        if found is not None:
+        if found is not None or math.isnan(rcond):
             return found
         f = next_factorisation(limbs, f + 1, work, rcond)
     return None

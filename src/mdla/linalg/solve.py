@@ -18,11 +18,12 @@ from mdla.linalg.householder import apply_adjoint, factor
 from mdla.linalg.inputs import (
     Inputs,
     LinAlgError,
-    exponents_along,
+    equilibrate,
     read_inputs,
     require_matrix,
     stacked,
     times_power,
+    wide_matrices,
 )
 from mdla.linalg.progress import shown
 from mdla.linalg.refine import (
@@ -36,6 +37,7 @@ from mdla.linalg.refine import (
     Work,
     climb,
     examine,
+    largest,
     least_rcond,
     refine,
     require_method,
@@ -91,7 +93,8 @@ def solve(
     with residuals that have more limbs than x, until its last bits agree and the backward error
     is verified (see `solve_info`); where that does not converge more limbs are taken, in the end
     all. Such an x has an error of a few eps, whatever the condition (J. Demmel et al., ACM TOMS 32
-    (2006) 325-351), except in hd, where nothing is wider.
+    (2006) 325-351), relative to the largest entry when rows and columns are scaled; except in hd,
+    where nothing is wider.
 
     A matrix counts as singular when the reciprocal condition number of the scaled matrix, in the
     1-norm, is below ``4 eps``: then hardly a digit of x would be right, and an error is raised
@@ -235,13 +238,21 @@ class _Systems:
 
     def solve(self) -> Planes:
         """All solutions."""
-        if self.batch and self.method != "refine" and batched.is_small(self.matrix):
-            x, rcond = batched.solve(self.matrix, self.right)
-            self.require_regular(rcond)
-            return x
+        apart = np.ones(self.matrix.shape[2], dtype=bool)
         x = np.empty_like(self.right)
-        for i in range(x.shape[2]):
-            x[:, :, i] = self.one(i).x
+        if self.batch and self.method != "refine" and batched.is_small(self.matrix):
+            apart = wide_matrices(self.matrix)
+            if not apart.any():
+                x, rcond = batched.solve(self.matrix, self.right)
+                self.require_regular(rcond)
+                return x
+            x[:, :, ~apart], rcond = batched.solve(
+                self.matrix[:, :, ~apart], self.right[:, :, ~apart]
+            )
+            for i, value in zip(np.flatnonzero(~apart), rcond, strict=True):
+                self.require_regular(np.array([value]), int(i))
+        for i in np.flatnonzero(apart):
+            x[:, :, i] = self.one(int(i)).x
         return x
 
     def one(self, i: int) -> _Solution:
@@ -279,16 +290,13 @@ class _Solution:
     rcond: float
 
     def __init__(self, a: Planes, b: Planes, method: str) -> None:
-        self._rows = exponents_along(a, -1)
-        self._a = np.array(a, order="C")
-        times_power(self._a, -self._rows)
-        self._columns = exponents_along(self._a, -2)
-        times_power(self._a, -self._columns)
+        self._a, self._rows, self._columns = equilibrate(a)
         self._b = np.array(b, order="C")
         times_power(self._b, -self._rows)
         _, limbs, order, columns = b.shape
         work = Work.of_square(order, columns)
-        if climb(limbs, work, method, self._refine) is None:
+        finite = np.isfinite(self._a[:, 0]).all() and np.isfinite(self._b[:, 0]).all()
+        if not finite or climb(limbs, work, method, self._refine) is None:
             self._solve()
 
     def _refine(self, limbs: int) -> tuple[Refined | None, float]:
@@ -330,7 +338,17 @@ class _Solution:
         if found is None:
             found = examine(System(self._a), self._b, self._y, self._factor)
         name = PRECISIONS_BY_LIMBS[self._limbs].name
-        return Info(self.method, name, self.steps, self.rcond, found.berr, found.ferr)
+        ferr = self._in_units_of_x(found.ferr)
+        return Info(self.method, name, self.steps, self.rcond, found.berr, ferr)
+
+    def _in_units_of_x(self, ferr: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Errors relative to the largest entry of y, the scaled x, as relative to that of x."""
+        y, units = largest(self._y), -self._columns.swapaxes(-1, -2)
+        shrunk = self._y[:, :1].copy()
+        times_power(shrunk, units - units.max(initial=-(2**30)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            relative: npt.NDArray[np.float64] = np.where(y == 0, ferr, ferr * y / largest(shrunk))
+        return relative
 
 
 class Reflections:
