@@ -27,7 +27,6 @@ from mdla.core.arithmetic import (
     multiply as multiply,
     negative as negative,
     positive as positive,
-    power as power,
     real as real,
     reciprocal as reciprocal,
     sign as sign,
@@ -81,6 +80,26 @@ from mdla.core.creation import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
+from mdla.core.elementary import (
+    angle as angle,
+    arccos as arccos,
+    arcsin as arcsin,
+    arctan as arctan,
+    arctan2 as arctan2,
+    cos as cos,
+    cosh as cosh,
+    exp as exp,
+    expm1 as expm1,
+    hypot as hypot,
+    log as log,
+    log1p as log1p,
+    log2 as log2,
+    log10 as log10,
+    sin as sin,
+    sinh as sinh,
+    tan as tan,
+    tanh as tanh,
+)
 from mdla.core.integers import (
     ceil as ceil,
     divmod as divmod,
@@ -122,6 +141,7 @@ from mdla.core.manipulation import (
     vstack as vstack,
 )
 from mdla.core.ordering import argsort as argsort, sort as sort
+from mdla.core.powers import power as power
 from mdla.core.precision import (
     Precision as Precision,
     finfo as finfo,

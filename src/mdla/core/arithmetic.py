@@ -9,7 +9,6 @@ the absolute value of the result. Infinities and nans behave as in float64.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy.typing as npt
 
 from mdla.core import planes as _planes
 from mdla.core.array import MDArray
-from mdla.core.operands import apply, read, to_array
+from mdla.core.operands import apply, to_array
 from mdla.core.protocols import implements
 
 __all__ = [
@@ -33,7 +32,6 @@ __all__ = [
     "multiply",
     "negative",
     "positive",
-    "power",
     "real",
     "reciprocal",
     "sign",
@@ -200,106 +198,6 @@ def ldexp(a: Any, exponent: npt.ArrayLike) -> MDArray:
     if bool(np.any((planes != 0) & (np.abs(planes) < tiny))):
         planes = _planes.normalise(planes, a.precision)
     return MDArray(planes)
-
-
-@implements(np.power, np.float_power)
-def power(a: Any, exponent: Any) -> MDArray:
-    """``a**exponent`` for integer and half-integer exponents.
-
-    An integer power n is formed by repeated squaring, with an error of at most about ``|n| eps``
-    times the result, twice that for a negative one, which is a power of the reciprocal; a half one
-    starts from the square root.
-
-    Args:
-        a: The base.
-        exponent: A number or array of integers, or of halves of integers.
-
-    Raises:
-        TypeError: An exponent is neither an integer nor half an integer, or is too large.
-
-    Example:
-        >>> import mdla
-        >>> mdla.power(mdla.array(10), [2, -1]) == [100, mdla.array("0.1")]
-        array([ True,  True])
-    """
-    twice = _twice(exponent)
-    a = to_array(a, _wider_exponent(exponent))
-    if twice.ndim == 0:
-        n = int(twice)
-        return _integer_power(a, n // 2) if n % 2 == 0 else _integer_power(sqrt(a), n)
-    halves = twice % 2 != 0
-    if not np.any(halves):
-        return _array_power(a, twice // 2)
-    roots = _array_power(sqrt(a), twice)
-    whole = _array_power(a, twice // 2)
-    return MDArray(_planes.select(halves, roots.planes, whole.planes))
-
-
-def _wider_exponent(exponent: Any) -> Any:
-    """An exponent with limbs takes part in the precision of the result, as any operand."""
-    return read(exponent).counts if isinstance(exponent, MDArray) else None
-
-
-def _twice(exponent: Any) -> npt.NDArray[Any]:
-    """The exponents times two, as Python integers in int64 (or object) arrays."""
-    if isinstance(exponent, (int, np.integer)) or (
-        isinstance(exponent, float) and float(2 * exponent).is_integer()
-    ):
-        return np.asarray(int(2 * exponent), dtype=object)
-    values = np.asarray(to_array(exponent).to_numpy(object))
-    flat = [2 * x if isinstance(x, Fraction) else Fraction(1, 3) for x in values.ravel()]
-    if any(x.denominator != 1 for x in flat):
-        raise TypeError(
-            "power takes integers and half-integers as exponents; other powers need log and exp, "
-            "which this version does not have"
-        )
-    twice = np.empty(len(flat), dtype=object)
-    twice[:] = [int(x) for x in flat]
-    return twice.reshape(values.shape)
-
-
-def _integer_power(a: MDArray, n: int) -> MDArray:
-    if n < 0:
-        # The power of the reciprocal, since the positive power may leave the range.
-        return _integer_power(reciprocal(a), -n)
-    result: MDArray | None = None
-    square_ = a
-    while n:
-        if n & 1:
-            result = square_ if result is None else multiply(result, square_)
-        n >>= 1
-        if n:
-            square_ = multiply(square_, square_)
-    if result is None:
-        return MDArray(_ones_like(a.planes))
-    return result.copy() if result is a else result
-
-
-def _array_power(a: MDArray, exponents: npt.NDArray[Any]) -> MDArray:
-    """Elementwise integer powers; all entries go through the squarings of the largest."""
-    shape = np.broadcast_shapes(a.shape, exponents.shape)
-    base = _planes.broadcast(a.planes, shape)
-    exponents = np.broadcast_to(exponents, shape)
-    size: npt.NDArray[Any] = np.abs(exponents)
-    inverse = _planes.elementwise("div", a.precision, _ones_like(base), base)
-    base = _planes.select((exponents < 0).astype(bool), inverse, base)
-    result = _ones_like(base)
-    started = np.zeros(shape, dtype=bool)
-    for bit in range(max((int(n).bit_length() for n in size.ravel()), default=0)):
-        if bit:
-            base = _planes.elementwise("mul", a.precision, base, base)
-        take = ((size >> bit) & 1).astype(bool)
-        product = _planes.elementwise("mul", a.precision, result, base)
-        product = _planes.select(started, product, base)
-        result = _planes.select(take, product, result)
-        started |= take
-    return MDArray(result)
-
-
-def _ones_like(planes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    ones = np.zeros(planes.shape, dtype=planes.dtype)
-    ones[0, 0] = 1
-    return ones
 
 
 # The short names of NumPy.

@@ -10,6 +10,7 @@
 namespace mdla {
 void bind_core(nanobind::module_& m);
 void bind_direct(nanobind::module_& m);
+void bind_elementary(nanobind::module_& m);
 void bind_factors(nanobind::module_& m);
 void bind_int8(nanobind::module_& m);
 void bind_residues(nanobind::module_& m);
@@ -38,6 +39,7 @@ NB_MODULE(_native, m) {
   check_level();
   mdla::bind_core(m);
   mdla::bind_direct(m);
+  mdla::bind_elementary(m);
   mdla::bind_factors(m);
   mdla::bind_int8(m);
   mdla::bind_residues(m);

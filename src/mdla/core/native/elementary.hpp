@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Elementary functions of numbers: exp, log, sin, cos, atan2 and their kin, on blocks of numbers.
+//
+// Everything here is compiled once. Numbers go through the tables of vector_ops, which give the
+// same bits on every instruction set; what is done one number at a time (choosing table entries,
+// exponents, special values, the reduction modulo pi / 2) uses IEEE operations on doubles and
+// integers, and nothing of the C library's mathematics, whose results differ between machines.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planes.hpp"
+
+namespace mdla {
+
+// A polynomial sum of c_k z^k by Horner's rule. The term k is computed with limbs[k] limbs, as few
+// as its size beside the result allows; coefficient k starts at c + k * step.
+struct series {
+  const double* c = nullptr;
+  long long step = 0;
+  std::vector<int> limbs;
+};
+
+// One stage of an argument reduction by a table: entry j, |j| <= range, belongs to the argument
+// j / scale. Entries are stored limb after limb.
+struct stage {
+  double scale = 0;
+  int range = 0;
+  std::vector<double> exp, expm1;  // e^(j / scale) and e^(j / scale) - 1
+  std::vector<double> shift, log;  // the double d nearest 1/(1 + j/scale) - 1, and -log(1 + d)
+  std::vector<double> atan;        // atan(j / scale)
+};
+
+// All constants for numbers of `limbs` limbs.
+struct elementary_tables {
+  int limbs = 0;
+  std::vector<stage> stages;
+  std::vector<double> sin, cos;           // of j / 128, j = 0 .. 101
+  std::vector<double> factorials;         // 1 / k!
+  std::vector<double> odds;               // 1 / (2 k + 1)
+  std::vector<double> ln2_high, ln2_low;  // of which the first has 12 bits to spare
+  std::vector<double> ln2, inverse_ln2, log10_2, inverse_ln10, half_pi;
+  std::vector<double> pi_quarters;    // k pi / 4, k = 0 .. 4
+  std::vector<unsigned> two_over_pi;  // its bits after the point, 32 at a time
+  series exp_series, sin_series, cos_series, atan_series;
+};
+
+// The tables for a number of limbs, to be filled once; null where they are not defined yet.
+const elementary_tables* elementary_tables_for(int limbs);
+
+// Takes over the constants, plans the series, and makes them known.
+void define_elementary_tables(elementary_tables tables);
+
+// Whether `name` is a function of this many operands: exp expm1 log log1p log2 log10 sin cos tan
+// sincos sinh cosh tanh arcsin arccos arctan (one), arctan2 (two: y, x).
+bool is_elementary(const std::string& name, std::size_t operands);
+
+// out = name(operands...) for real operands with out's shape and limbs; sincos has the two parts
+// cos + i sin.
+void elementary(const std::string& name, planes_view<double> out,
+                std::vector<planes_view<double>> operands);
+
+}  // namespace mdla

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <array>
+#include <cmath>
+#include <memory>
+
+#include "elementary.hpp"
+
+namespace mdla {
+namespace {
+
+constexpr int widths[] = {1, 2, 3, 4, 5, 8, 10, 16};
+
+std::array<std::unique_ptr<const elementary_tables>, 17> known;
+
+// The terms of sum c_k z^k, |z| <= 2^-bits, that matter beside the first for a relative error of
+// 2^(-52 limbs - 8), and the limbs of each so that what its roundings leave is below that as well.
+series plan(const std::vector<double>& c, int limbs, int first, int every, double bits) {
+  series s;
+  s.c = c.data() + first * limbs;
+  s.step = every * limbs;
+  const double wanted = 52.0 * limbs + 8;
+  const int count = (int)c.size() / limbs;
+  for (int k = 0; first + k * every < count; ++k) {
+    int e = 0;
+    std::frexp(s.c[k * s.step] / s.c[0], &e);
+    const double missing = wanted - (bits * k - e);
+    if (missing <= 0) break;
+    int least = limbs;
+    for (int w : widths)
+      if (w < least && 52.0 * w >= missing) least = w;
+    s.limbs.push_back(least);
+  }
+  return s;
+}
+
+}  // namespace
+
+const elementary_tables* elementary_tables_for(int limbs) {
+  return limbs >= 1 && limbs <= 16 ? known[(std::size_t)limbs].get() : nullptr;
+}
+
+void define_elementary_tables(elementary_tables tables) {
+  auto t = std::make_unique<elementary_tables>(std::move(tables));
+  // The last stage leaves half a step; the trigonometric functions have steps of 1 / 128.
+  const double rest = std::log2(t->stages.back().scale) + 1;
+  t->exp_series = plan(t->factorials, t->limbs, 1, 1, rest);
+  t->atan_series = plan(t->odds, t->limbs, 0, 1, 2 * rest);
+  t->sin_series = plan(t->factorials, t->limbs, 1, 2, 16);
+  t->cos_series = plan(t->factorials, t->limbs, 0, 2, 16);
+  known[(std::size_t)t->limbs] = std::move(t);
+}
+
+}  // namespace mdla
