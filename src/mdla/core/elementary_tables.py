@@ -141,12 +141,16 @@ def _constants(limbs: int, bits: int) -> dict[str, Table]:
     # Its product with an exponent, of 11 bits, is exact.
     kept = 53 * limbs - 12
     high = log2 >> (bits - kept) << (bits - kept)
+    factorials = [math.factorial(k) for k in range(_factorials_needed(limbs))]
+    odds = range(1, 4 * limbs + 24, 2)
     low = ln2.fixed(2 * bits) - (high << bits)
     return {
         "sin": _table([x >> 64 for x in sines], limbs, bits),
         "cos": _table([x >> 64 for x in cosines], limbs, bits),
-        "factorials": _reciprocals(map(math.factorial, range(_factorials_needed(limbs))), limbs),
-        "odds": _reciprocals(range(1, 4 * limbs + 24, 2), limbs),
+        "factorials": _reciprocals(factorials, limbs),
+        "factorial_digits": _digits(factorials, limbs),
+        "odds": _reciprocals(odds, limbs),
+        "odd_digits": _digits(odds, limbs),
         "ln2_high": _table([high], limbs, bits),
         "ln2_low": np.array(limbs_of_ratio(low, 1 << (2 * bits), limbs, np.dtype(np.float64))),
         "ln2": _table([log2], limbs, bits),
@@ -171,6 +175,14 @@ def _factorials_needed(limbs: int) -> int:
 def _reciprocals(integers: Iterable[int], limbs: int) -> Table:
     dtype = np.dtype(np.float64)
     return np.array([limbs_of_ratio(1, n, limbs, dtype) for n in integers]).ravel()
+
+
+def _digits(integers: Iterable[int], limbs: int) -> Table:
+    """Reciprocals in digits of 50 bits: the integer part and ``limbs + 1`` after the point."""
+    shifts = range(50 * (limbs + 1), -1, -50)
+    mask = (1 << 50) - 1
+    fixed = [(1 << shifts[0]) // n for n in integers]
+    return np.array([[(v >> s) & mask for s in shifts] for v in fixed], dtype=np.float64).ravel()
 
 
 def _circle(count: int, step_bits: int, bits: int) -> tuple[list[int], list[int]]:

@@ -14,12 +14,15 @@
 
 namespace mdla {
 
-// A polynomial sum of c_k z^k by Horner's rule. The term k is computed with limbs[k] limbs, as few
-// as its size beside the result allows; coefficient k starts at c + k * step.
+// A polynomial sum of c_k z^k near 1. Up to 4 limbs Horner's rule runs on expansions, term k with
+// limbs[k] limbs, as few as its size beside the result allows; coefficient k starts at
+// c + k * step. With more limbs it runs on digits (series.hpp).
 struct series {
   const double* c = nullptr;
   long long step = 0;
   std::vector<int> limbs;
+  std::vector<int> digits;
+  std::vector<unsigned long long> digit_table;
 };
 
 // One stage of an argument reduction by a table: entry j, |j| <= range, belongs to the argument
@@ -36,10 +39,11 @@ struct stage {
 struct elementary_tables {
   int limbs = 0;
   std::vector<stage> stages;
-  std::vector<double> sin, cos;           // of j / 128, j = 0 .. 101
-  std::vector<double> factorials;         // 1 / k!
-  std::vector<double> odds;               // 1 / (2 k + 1)
-  std::vector<double> ln2_high, ln2_low;  // of which the first has 12 bits to spare
+  std::vector<double> sin, cos;                      // of j / 128, j = 0 .. 101
+  std::vector<double> factorials;                    // 1 / k!
+  std::vector<double> odds;                          // 1 / (2 k + 1)
+  std::vector<double> factorial_digits, odd_digits;  // the same in digits of 50 bits
+  std::vector<double> ln2_high, ln2_low;             // of which the first has 12 bits to spare
   std::vector<double> ln2, inverse_ln2, log10_2, inverse_ln10, half_pi;
   std::vector<double> pi_quarters;    // k pi / 4, k = 0 .. 4
   std::vector<unsigned> two_over_pi;  // its bits after the point, 32 at a time

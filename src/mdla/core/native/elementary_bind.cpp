@@ -43,6 +43,11 @@ void bind_tables(int limbs, const nb::list& stages, const nb::dict& constants) {
   t.cos = table(constants, "cos", 102 * limbs);
   t.factorials = table(constants, "factorials");
   t.odds = table(constants, "odds");
+  const auto digits = [&](const std::vector<double>& numbers) {
+    return (long long)(numbers.size() / (std::size_t)limbs) * (limbs + 2);
+  };
+  t.factorial_digits = table(constants, "factorial_digits", digits(t.factorials));
+  t.odd_digits = table(constants, "odd_digits", digits(t.odds));
   t.ln2_high = table(constants, "ln2_high", limbs);
   t.ln2_low = table(constants, "ln2_low", limbs);
   t.ln2 = table(constants, "ln2", limbs);

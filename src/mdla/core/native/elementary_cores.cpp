@@ -63,6 +63,8 @@ void elementary_block::set(result<double> out, size i, operand<double> from) con
 }
 
 void evaluate(const elementary_block& b, result<double> out, operand<double> z, const series& s) {
+  if (b.ops.series)
+    return b.ops.series(b.n, out, z, {(int)s.digits.size(), s.digits.data(), s.digit_table.data()});
   int k = (int)s.limbs.size() - 1, have = s.limbs[(std::size_t)k];
   for (int l = 0; l < have; ++l)
     for (size i = 0; i < b.n; ++i) out.p[l * out.plane + i] = s.c[k * s.step + l];

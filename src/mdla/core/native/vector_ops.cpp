@@ -3,6 +3,7 @@
 #include "vector_ops.hpp"
 
 #include "arithmetic.hpp"
+#include "series.hpp"
 
 namespace mdla {
 inline namespace MDLA_LEVEL {
@@ -163,6 +164,15 @@ struct kernels {
   static void sqrt(size n, result<R> out, operand<R> a) {
     map<R, N>(n, out, [](const X& x) MDLA_LAMBDA { return mdla::sqrt(x); }, in(a));
   }
+  static void series(size n, result<R> out, operand<R> a, const digit_series& terms) {
+    map<R, N>(
+        n, out, [&terms](const X& x) MDLA_LAMBDA { return mdla::fixed_point_series(x, terms); },
+        in(a));
+  }
+  static constexpr auto series_or_null() -> decltype(vector_ops<R>::series) {
+    if constexpr (N > 4) return &series;
+    return nullptr;
+  }
   static void compare(size n, signed char* out, operand<R> a, operand<R> b) {
     constexpr int W = width_v<simd<R>>;
     const in x(a), y(b);
@@ -178,7 +188,8 @@ struct kernels {
     }
   }
   static constexpr vector_ops<R> table = {N,        add,     sub,     mul, div,  add_lane,
-                                          mul_lane, mul_add, mul_sub, fma, sqrt, compare};
+                                          mul_lane, mul_add, mul_sub, fma, sqrt, series_or_null(),
+                                          compare};
 };
 
 }  // namespace

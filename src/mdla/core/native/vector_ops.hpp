@@ -25,6 +25,14 @@ struct result {
   operator operand<R>() const { return {p, plane, 1}; }
 };
 
+// A series for fixed_point_series: term k has its first digits[k] digits after the point, of 50
+// bits, at c + k * (limbs + 2), after the integer part.
+struct digit_series {
+  int count;
+  const int* digits;
+  const unsigned long long* c;
+};
+
 template <class R>
 struct vector_ops {
   using size = long long;
@@ -38,6 +46,8 @@ struct vector_ops {
   ternary mul_sub;            // c - a b, likewise
   ternary fma;                // a b + c with one rounding of the sum
   unary sqrt;
+  // sum c_k a^k for |a| < 1; only for doubles and 5 or more limbs, else null
+  void (*series)(size n, result<R> out, operand<R> a, const digit_series& terms);
   // sign of a - b as -1, 0, 1; 2 when either is nan
   void (*compare)(size n, signed char* out, operand<R> a, operand<R> b);
 };
