@@ -55,6 +55,38 @@ def _widened(function: Function) -> Function:
     return run
 
 
+def _with_limits(function: Function) -> Function:
+    """Give arguments with an infinite or unknown part the limits of C99, Annex G.
+
+    NumPy has those tables. Their finite entries are 0, 1 and multiples of pi/4, which become exact.
+    """
+    ufunc = getattr(np, function.__name__)
+
+    @wraps(function)
+    def run(z: MDArray) -> MDArray:
+        ordinary = np.isfinite(_lead(z.real)) & np.isfinite(_lead(z.imag))
+        if np.all(ordinary):
+            return function(z)
+        argument = np.empty(ordinary.shape, dtype=complex)
+        argument.real, argument.imag = _lead(z.real), _lead(z.imag)
+        with np.errstate(all="ignore"):
+            limits = np.asarray(ufunc(argument))
+        result = function(MDArray(_planes.select(ordinary, z.planes, np.zeros_like(z.planes))))
+        parts = [_limit(limits.real, result.real), _limit(limits.imag, result.imag)]
+        return _where(ordinary, result, _join(*parts))
+
+    return run
+
+
+def _limit(values: npt.NDArray[np.float64], like: MDArray) -> MDArray:
+    planes = np.zeros(like.planes.shape, dtype=like.planes.dtype)
+    planes[0, 0] = values
+    quarters = np.rint(np.where(np.isfinite(values), values, 0) * 4 / np.pi)
+    angles = (quarters != 0) & (np.abs(values - quarters * (np.pi / 4)) < 2.0**-40)
+    exact = ldexp(pi(like.precision), -2) * quarters
+    return _where(angles, exact.astype(like.precision), MDArray(planes))
+
+
 def _real(name: str, *operands: MDArray) -> MDArray:
     return MDArray(real_function(name, operands[0].precision, *(x.planes for x in operands)))
 
@@ -106,6 +138,7 @@ def _trigonometric(x: MDArray) -> tuple[MDArray, MDArray]:
     return MDArray(sine), MDArray(cosine)
 
 
+@_with_limits
 def exp(z: MDArray) -> MDArray:
     """``e^x (cos y + i sin y)``."""
     x, y = _parts(z)
@@ -124,10 +157,7 @@ def exp(z: MDArray) -> MDArray:
     real, imag = parts
     imag = _where(_lead(y) == 0, y, imag)
     real = _where(_lead(y) == 0, size, real)
-    # C99: e^(inf + i nan) = inf + i nan, e^(-inf + i nan) = 0.
-    lost = ~np.isfinite(_lead(y)) & np.isinf(_lead(x))
-    real = _where(lost, size, real)
-    return _join(real, _where(lost & (_lead(x) < 0), size, imag))
+    return _join(real, imag)
 
 
 def _log_of_size(x: MDArray, y: MDArray) -> MDArray:
@@ -149,6 +179,7 @@ def _log_of_size(x: MDArray, y: MDArray) -> MDArray:
     return result
 
 
+@_with_limits
 def log(z: MDArray) -> MDArray:
     """``log |z| + i arg z``."""
     x, y = _parts(z)
@@ -207,6 +238,7 @@ def _hyperbolic_products(x: MDArray, for_cosh: MDArray, for_sinh: MDArray) -> li
     return parts
 
 
+@_with_limits
 def sinh(z: MDArray) -> MDArray:
     """``sinh x cos y + i cosh x sin y``."""
     x, y = _parts(z)
@@ -215,6 +247,7 @@ def sinh(z: MDArray) -> MDArray:
     return _join(real, imag)
 
 
+@_with_limits
 def cosh(z: MDArray) -> MDArray:
     """``cosh x cos y + i sinh x sin y``."""
     x, y = _parts(z)
@@ -222,6 +255,7 @@ def cosh(z: MDArray) -> MDArray:
     return _join(*_hyperbolic_products(x, cosine, sine))
 
 
+@_with_limits
 def sin(z: MDArray) -> MDArray:
     """``sin x cosh y + i cos x sinh y``."""
     x, y = _parts(z)
@@ -229,6 +263,7 @@ def sin(z: MDArray) -> MDArray:
     return _join(*_hyperbolic_products(y, sine, cosine))
 
 
+@_with_limits
 def cos(z: MDArray) -> MDArray:
     """``cos x cosh y - i sin x sinh y``."""
     x, y = _parts(z)
@@ -238,7 +273,7 @@ def cos(z: MDArray) -> MDArray:
 
 def _tangents(x: MDArray, y: MDArray) -> tuple[MDArray, MDArray]:
     """tanh(x + iy): ``(sinh x cosh x, sin y cos y) / (sinh(x)^2 + cos(y)^2)``, no cancellation."""
-    large = ~(np.abs(_lead(x)) < _LARGE)
+    large = np.abs(_lead(x)) >= _LARGE
     clean = _where(large, _constant(0.0, x), x)
     sine, cosine = _trigonometric(y)
     s, c = _real("sinh", clean), _real("cosh", clean)
@@ -249,20 +284,19 @@ def _tangents(x: MDArray, y: MDArray) -> tuple[MDArray, MDArray]:
         # What e^(-2 |x|) adds to 1 is below every format's last limb.
         falling = _real("exp", -absolute(x))
         one = _with_sign(_constant(1.0, x), x)
-        one = _where(np.isnan(_lead(x)), x, one)
         real = _where(large, one, real)
-        unknown = np.isnan(_lead(product)) & np.isinf(_lead(x))
-        product = _where(unknown, _constant(0.0, y), product)
         imag = _where(large, 4 * falling * product * falling, imag)
     return real, _where(_lead(y) == 0, y, imag)
 
 
+@_with_limits
 @_widened
 def tanh(z: MDArray) -> MDArray:
     """See `_tangents`."""
     return _join(*_tangents(*_parts(z)))
 
 
+@_with_limits
 @_widened
 def tan(z: MDArray) -> MDArray:
     """``-i tanh(i z)``."""
@@ -289,6 +323,7 @@ def _arcsinh(x: MDArray) -> MDArray:
     return _with_sign(result, x)
 
 
+@_with_limits
 @_widened
 def arcsin(z: MDArray) -> MDArray:
     """``atan2(x, Re(p q)) + i asinh(Im(conj(p) q))``, p = sqrt(1 - z), q = sqrt(1 + z)."""
@@ -298,6 +333,7 @@ def arcsin(z: MDArray) -> MDArray:
     return _join(_real("arctan2", z.real, real), _arcsinh(imag))
 
 
+@_with_limits
 @_widened
 def arccos(z: MDArray) -> MDArray:
     """``2 atan2(Re p, Re q) + i asinh(Im(conj(q) p))``, p = sqrt(1 - z), q = sqrt(1 + z)."""
@@ -306,10 +342,11 @@ def arccos(z: MDArray) -> MDArray:
     return _join(ldexp(_real("arctan2", p.real, q.real), 1), _arcsinh(imag))
 
 
+@_with_limits
 @_widened
 def arctan(z: MDArray) -> MDArray:
     """Half the angle of (1 - |z|^2, 2 x), and ``log1p(4 y / (x^2 + (1 - y)^2)) / 4``."""
-    large = ~(_lead(absolute(z)) < 2.0**400)
+    large = _lead(absolute(z)) >= 2.0**400
     x, y = _parts(_where(large, _constant(0.0, z), z))
     a = absolute(y)
     swap = _lead(a) > np.abs(_lead(x))

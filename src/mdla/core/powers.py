@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mdla.core import planes as _planes
-from mdla.core.arithmetic import multiply, reciprocal, sqrt
+from mdla.core.arithmetic import absolute, multiply, reciprocal, sqrt
 from mdla.core.array import MDArray
 from mdla.core.comparison import equal, greater
 from mdla.core.elementary import exp, log
@@ -92,11 +92,12 @@ def _twice(exponent: Any) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
 def _general_power(a: Any, exponent: Any, result: Precision) -> MDArray:
     """``exp(exponent * log(a))``, with the exceptions of C99 for 0, 1 and infinity."""
     wide = wider(result)
-    (base_planes, exponent_planes), _, working = unify(a, exponent, prec=wide)
-    x, y = (
-        MDArray(_planes.cast(base_planes, working)),
-        MDArray(_planes.cast(exponent_planes, working)),
-    )
+    planes, _, working = unify(a, exponent, prec=wide)
+    x, y = (MDArray(_planes.cast(p, working)) for p in planes)
+    if not (x.iscomplex or y.iscomplex):
+        # Infinite numbers have no parity that could give a negative base a sign.
+        infinite = np.isinf(x.planes[0, 0]) | np.isinf(y.planes[0, 0])
+        x = MDArray(_planes.select(infinite, absolute(x).planes, x.planes))
     product = y * log(x)
     raised = exp(product).astype(result)
     one = equal(y, 0) | equal(x, 1)

@@ -132,7 +132,8 @@ void exp_core(const elementary_block& b, numbers y, double* k, operand<double> x
 
 void log1p_core(const elementary_block& b, numbers y, numbers u) {
   const workspace::frame frame(b.w);
-  const numbers t = b.w.take(), v = b.w.take();
+  const numbers t = b.w.take(), v = b.w.take(), tiny = b.w.take();
+  b.copy(tiny, u);
   const std::size_t stages = b.t.stages.size();
   std::vector<double*> entry(stages);
   for (auto& e : entry) e = b.w.take_lane();
@@ -162,6 +163,9 @@ void log1p_core(const elementary_block& b, numbers y, numbers u) {
     b.gather(t, b.t.stages[s].log, entry[s]);
     b.ops.add(b.n, y, y, t);
   }
+  // Where log(1 + u) = u in every format, halves of u may fall below the smallest double.
+  for (size i = 0; i < b.n; ++i)
+    if (std::fabs(tiny.p[i]) < 0x1p-900) b.set(y, i, tiny);
 }
 
 void atan_core(const elementary_block& b, numbers z, numbers y, numbers x) {
