@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import flint
 import numpy as np
 
 import mdla
+from mdla import _native
 from mdla.core.precision import precision
 from tests.oracle import error_in_eps, exact
 from tests.registry import adversarial
@@ -32,10 +34,9 @@ _ARB = {
     "arcsin": lambda x: x.asin(),
     "arccos": lambda x: x.acos(),
     "arctan": lambda x: x.atan(),
-    "sqrt": lambda x: x.sqrt(),
 }
 
-REAL = [name for name in _ARB if name != "sqrt"]
+REAL = list(_ARB)
 
 #: Beyond these magnitudes of arguments results leave the range of doubles.
 _LIMITS = {"exp": 700, "expm1": 700, "sinh": 700, "cosh": 700}
@@ -108,8 +109,6 @@ def _root(square):
         return Fraction(0)
     shift = max(0, 128 - (square.numerator.bit_length() - square.denominator.bit_length()))
     shift += shift % 2
-    import math
-
     return Fraction(math.isqrt((square.numerator << shift) // square.denominator), 1 << shift // 2)
 
 
@@ -124,34 +123,30 @@ def with_tails(rng, prec, lead):
         x[0, k] = unit * rng.uniform(-1, 1, lead.size)
         unit = np.abs(x[0, k]) * np.finfo(p.dtype).eps / 4
     out = np.empty_like(x)
-    from mdla import _native
-
     _native.normalize(out, x)
     return mdla.MDArray(out)
 
 
 def arguments(name, prec, rng, count):
-    """Arguments over the whole range of a function: uniform, of every exponent, and adversarial."""
+    """Arguments over the whole range of a function: of every exponent, moderate, adversarial."""
     single = precision(prec).dtype.itemsize == 4
     largest, smallest = (120, -120) if single else (1020, -1000)
     limit = _LIMITS.get(name)
     if limit and single:
         limit = 85
+    top = 0 if name in ("arcsin", "arccos") else math.log2(limit) if limit else largest
     third = count // 3
     signs = rng.choice([-1.0, 1.0], third)
-    if name in ("arcsin", "arccos"):
-        top = 0
-    elif limit:
-        top = float(np.log2(limit))
-    else:
-        top = largest
     wide = signs * np.exp2(rng.uniform(smallest, top, third))
     near = signs * np.exp2(rng.uniform(-12, min(top, 5), third))
     if limit:
         near = rng.uniform(-limit, limit, third)
-    x = mdla.concatenate([with_tails(rng, prec, wide), with_tails(rng, prec, near)])
-    y = mdla.MDArray(adversarial(rng, prec, count - 2 * third, (-12, min(int(top), 5)), -400))
-    x = mdla.concatenate([x, y])
+    rest = adversarial(
+        rng, prec, count - 2 * third, (-12, min(int(top), 5)), -120 if single else -400
+    )
+    x = mdla.concatenate(
+        [with_tails(rng, prec, wide), with_tails(rng, prec, near), mdla.MDArray(rest)]
+    )
     if name in ("log", "log2", "log10"):
         return abs(x)
     if name == "log1p":
@@ -159,3 +154,17 @@ def arguments(name, prec, rng, count):
     if name in ("arcsin", "arccos"):
         return mdla.where(abs(x) <= 1, x, 1 / x)
     return x
+
+
+def complex_arguments(prec, rng, count):
+    """Complex numbers with parts that are tiny, moderate, or near 1 in magnitude."""
+    lowest = -60 if precision(prec).dtype.itemsize == 4 else -300
+
+    def part():
+        tiny = np.exp2(rng.uniform(lowest, 4, count))
+        moderate = np.exp2(rng.uniform(-8, 4, count))
+        near_one = 1 + rng.choice([-1, 1], count) * np.exp2(rng.uniform(-40, -2, count))
+        chosen = np.choose(rng.integers(0, 3, count), [tiny, moderate, near_one])
+        return with_tails(rng, prec, rng.choice([-1.0, 1.0], count) * chosen).planes
+
+    return mdla.MDArray(np.concatenate([part(), part()]))

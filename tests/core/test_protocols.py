@@ -142,10 +142,10 @@ def test_reduce_and_accumulate(prec):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda a: np.exp(a),
-        lambda a: np.sin(a),
+        lambda a: np.exp2(a),
+        lambda a: np.sinc(a),
         lambda a: np.logaddexp(a, a),
-        lambda a: np.hypot(a, 1.0),
+        lambda a: np.heaviside(a, 1.0),
         lambda a: np.bitwise_and(a, 1),
         lambda a: np.logical_and(a, a),
         lambda a: np.add.outer(a, a),
@@ -354,8 +354,8 @@ def test_dask(prec):
 
 def test_the_table():
     assert lookup(np.add) is mdla.add
-    with pytest.raises(TypeError, match=r"numpy\.exp is not supported on MDArray"):
-        lookup(np.exp)
+    with pytest.raises(TypeError, match=r"numpy\.exp2 is not supported on MDArray"):
+        lookup(np.exp2)
     for function in FUNCTIONS.values():
         assert function.__doc__
 

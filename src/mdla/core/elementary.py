@@ -140,7 +140,11 @@ def cos(a: Any) -> MDArray:
 
 @implements(np.tan)
 def tan(a: Any) -> MDArray:
-    """The tangent of an angle in radians, of any size."""
+    """The tangent of an angle in radians, of any size.
+
+    Next to an odd multiple of pi/2 it has the digits of the cosine, which fade below
+    ``finfo(prec).safe_min``.
+    """
     return _apply("tan", a)
 
 

@@ -164,15 +164,15 @@ def _log_of_size(x: MDArray, y: MDArray) -> MDArray:
     """``log |x + iy|``; near 1 as ``log1p((|z| - 1)(|z| + 1)) / 2`` without a root."""
     swap = np.abs(_lead(y)) > np.abs(_lead(x))
     a, b = absolute(_where(swap, y, x)), absolute(_where(swap, x, y))
-    size = absolute(_join(x, y))
-    huge = _lead(a) > 2.0**1000 if x.planes.dtype == np.float64 else _lead(a) > 2.0**120
-    huge &= np.isfinite(_lead(a))
-    if np.any(huge):
-        size = _where(huge, absolute(ldexp(_join(x, y), -1)), size)
+    # Where |z| overflows or its last limbs fade, a power of two is taken out.
+    lowest, highest = (-200, 1000) if x.planes.dtype == np.float64 else (-60, 120)
+    exponent = np.where(np.isfinite(_lead(a)), np.frexp(_lead(a))[1], 0)
+    exponent = np.where((exponent < lowest) | (exponent > highest), exponent, 0)
+    size = absolute(ldexp(_join(x, y), -exponent))
     result = _real("log", size)
-    if np.any(huge):
-        result = _where(huge, result + ln2(x.precision), result)
-    near = (_lead(size) > 0.5) & (_lead(size) < 2)
+    if np.any(exponent):
+        result = _where(exponent != 0, result + ln2(x.precision) * exponent, result)
+    near = (exponent == 0) & (_lead(size) > 0.5) & (_lead(size) < 2)
     if np.any(near):
         square = (a - 1) * (a + 1) + b * b
         result = _where(near, ldexp(_real("log1p", square), -1), result)
@@ -189,13 +189,15 @@ def log(z: MDArray) -> MDArray:
 @_widened
 def log2(z: MDArray) -> MDArray:
     """``log z / log 2``."""
-    return log(z) / ln2(z.precision)
+    quotient: MDArray = log(z) / ln2(z.precision)
+    return quotient
 
 
 @_widened
 def log10(z: MDArray) -> MDArray:
     """``log z / log 10``."""
-    return log(z) / ln10(z.precision)
+    quotient: MDArray = log(z) / ln10(z.precision)
+    return quotient
 
 
 @_widened

@@ -360,17 +360,28 @@ numbers ones(const block& b) {
 
 void arctan(const block& b, result<double> out, operand<double> x) { arctan2(b, out, x, ones(b)); }
 
-// sqrt((1 - x)(1 + x)); nan where |x| > 1.
+// sqrt((1 - |x|)(1 + |x|)); nan where |x| > 1. The first factor, which is exact where it is small,
+// is lifted so that no limb of the product is lost below the smallest double.
 numbers other_leg(const block& b, operand<double> x) {
   const numbers p = b.w.take(), q = b.w.take();
-  double* minus = b.w.take_lane();
-  std::fill_n(minus, b.n, -1.0);
+  double *sign = b.w.take_lane(), *e = b.w.take_lane();
+  for (size i = 0; i < b.n; ++i) sign[i] = lead(x, i) < 0 ? 1.0 : -1.0;
   b.copy(p, x);
-  b.times_sign(p, minus);
+  b.times_sign(p, sign);
+  add_one(b, q, p, -1.0);
   add_one(b, p, p);
-  add_one(b, q, x);
+  for (size i = 0; i < b.n; ++i) {
+    int exponent = 0;
+    if (p.p[i] > 0 && p.p[i] <= 1) std::frexp(p.p[i], &exponent);
+    e[i] = -(exponent & ~1);
+    sign[i] = -1.0;
+  }
+  b.times_sign(q, sign);
+  b.scale(p, e);
   b.ops.mul(b.n, p, p, q);
   b.ops.sqrt(b.n, q, p);
+  for (size i = 0; i < b.n; ++i) e[i] /= -2;
+  b.scale(q, e);
   return q;
 }
 
