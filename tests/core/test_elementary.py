@@ -396,9 +396,16 @@ def test_native_refusals(name, out, operands):
     with pytest.raises(ValueError):  # noqa: PT011 - each says something else
         _native.elementary(name, np.empty(out), *(np.ones(o) for o in operands))
     with pytest.raises(ValueError):  # noqa: PT011
-        _native.define_elementary(2, [], {})
+        _native.define_elementary(17, {})
     with pytest.raises(ValueError):  # noqa: PT011
-        _native.define_elementary(7, [{}], {})
+        _native.define_elementary(7, {})
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_limbs_that_are_no_number_do_no_harm(name):
+    planes = np.full((1, 4, 9), 0.5)
+    planes[0, 1] = np.resize([math.nan, math.inf, -math.inf, 1e300, -1e300], 9)
+    assert getattr(mdla, name)(mdla.MDArray(planes)).shape == (9,)
 
 
 def test_sine_and_cosine_together(prec, rng):

@@ -26,23 +26,15 @@ Table = npt.NDArray[np.float64]
 #: Bits of 2/pi that the reduction of the largest double with the most words looks at.
 _TWO_OVER_PI_BITS = 3584
 
-#: log2(1/step) of the tables, the first ones of which a precision uses; and how far they reach.
-#: An argument below 1 in magnitude leaves half a step of the stage before, grown a little by what
-#: the logarithm's and the arc tangent's reductions do to it.
-_STAGES = ((7, 128), (13, 48), (19, 48))
-
-
-def _stage_count(limbs: int) -> int:
-    """A stage costs about four products and saves 6 of the bits that each term has to supply."""
-    return 1 if limbs <= 2 else 2 if limbs <= 5 else 3
+#: The tables have steps of 2**-7: what they leave is at most 2**-8, and its square 2**-16.
+_STEP_BITS, _REACH = 7, 128
 
 
 @lru_cache(maxsize=32)
 def define(limbs: int) -> None:
     """Make the constants for numbers of ``limbs`` doubles known to the native kernels."""
     bits = 54 * limbs + 128
-    stages = [_stage(limbs, bits, *stage) for stage in _STAGES[: _stage_count(limbs)]]
-    _native.define_elementary(limbs, stages, _constants(limbs, bits))
+    _native.define_elementary(limbs, {**_steps(limbs, bits), **_constants(limbs, bits)})
 
 
 def _table(values: Iterable[int], limbs: int, bits: int) -> Table:
@@ -57,14 +49,14 @@ def _table(values: Iterable[int], limbs: int, bits: int) -> Table:
     return np.array(rows)
 
 
-def _stage(limbs: int, bits: int, step_bits: int, reach: int) -> dict[str, Table]:
+def _steps(limbs: int, bits: int) -> dict[str, Table]:
+    """Functions of ``j / 128`` for j = -128 .. 128, as far as reductions meet them."""
     one, guarded = 1 << bits, bits + 64
-    counts = range(-reach, reach + 1)
-    exponentials = [x >> 64 for x in _exponentials(counts, step_bits, guarded)]
-    shifts = [_shift(j, step_bits) for j in counts]
-    angles = [_atan(Fraction(j, 1 << step_bits), guarded) >> 64 for j in range(reach + 1)]
+    exponentials = [x >> 64 for x in _exponentials(guarded)]
+    shifts = [_shift(j) for j in range(-_REACH, _REACH + 1)]
+    steps = [Fraction(j, 1 << _STEP_BITS) for j in range(_REACH + 1)]
+    angles = [_atan(a, guarded) >> 64 for a in steps]
     return {
-        "scale": np.array([2.0**step_bits]),
         "exp": _table(exponentials, limbs, bits),
         "expm1": _table([x - one if x else 0 for x in exponentials], limbs, bits),
         "shift": np.array(shifts),
@@ -73,26 +65,26 @@ def _stage(limbs: int, bits: int, step_bits: int, reach: int) -> dict[str, Table
     }
 
 
-def _shift(j: int, step_bits: int) -> float:
-    """The double nearest to ``1 / (1 + a) - 1`` with ``a = j / 2**step_bits``.
+def _shift(j: int) -> float:
+    """The double nearest to ``1 / (1 + a) - 1`` with ``a = j / 128``.
 
     Reductions meet sqrt(1/2) - 1 .. sqrt(2) - 1 only; beyond 0.42 there is none.
     """
-    a = Fraction(j, 1 << step_bits)
+    a = Fraction(j, 1 << _STEP_BITS)
     return float(1 / (1 + a) - 1) if abs(a) < Fraction(27, 64) else 0.0
 
 
-def _exponentials(counts: range, step_bits: int, bits: int) -> list[int]:
-    """``e**(j / 2**step_bits)`` for all counts: powers of two numbers; 0 beyond log(2) / 2."""
-    step = 1 << (bits - step_bits)
+def _exponentials(bits: int) -> list[int]:
+    """``e**(j / 128)``, powers of two numbers; 0 beyond log(2) / 2."""
+    step = 1 << (bits - _STEP_BITS)
     table = {0: 1 << bits}
     for sign in (-1, 1):
         base = _series(sign * step, bits, lambda k: k)
         power = 1 << bits
-        for j in range(1, min(counts.stop, (3 << step_bits) >> 3)):
+        for j in range(1, (3 << _STEP_BITS) >> 3):
             power = power * base >> bits
             table[sign * j] = power
-    return [table.get(j, 0) for j in counts]
+    return [table.get(j, 0) for j in range(-_REACH, _REACH + 1)]
 
 
 def _series(x: int, bits: int, divisor: Callable[[int], int]) -> int:
@@ -136,13 +128,13 @@ def _arc(a: Fraction, bits: int) -> int:
 
 def _constants(limbs: int, bits: int) -> dict[str, Table]:
     one, guarded = 1 << bits, bits + 64
-    sines, cosines = _circle(102, 7, guarded)
+    sines, cosines = _circle(102, guarded)
     log2, log10, half_turn = ln2.fixed(bits), ln10.fixed(bits), pi.fixed(bits)
     # Its product with an exponent, of 11 bits, is exact.
     kept = 53 * limbs - 12
     high = log2 >> (bits - kept) << (bits - kept)
     factorials = [math.factorial(k) for k in range(_factorials_needed(limbs))]
-    odds = range(1, 4 * limbs + 24, 2)
+    odds = range(1, 7 * limbs + 8, 2)
     low = ln2.fixed(2 * bits) - (high << bits)
     return {
         "sin": _table([x >> 64 for x in sines], limbs, bits),
@@ -185,9 +177,9 @@ def _digits(integers: Iterable[int], limbs: int) -> Table:
     return np.array([[(v >> s) & mask for s in shifts] for v in fixed], dtype=np.float64).ravel()
 
 
-def _circle(count: int, step_bits: int, bits: int) -> tuple[list[int], list[int]]:
-    """Sine and cosine of ``j / 2**step_bits`` for j below count, by repeated turning."""
-    h = 1 << (bits - step_bits)
+def _circle(count: int, bits: int) -> tuple[list[int], list[int]]:
+    """Sine and cosine of ``j / 128`` for j below count, by repeated turning."""
+    h = 1 << (bits - _STEP_BITS)
     square = -(h * h >> bits)
     cosine = _series(square, bits, lambda k: 2 * k * (2 * k - 1))
     sine = _series(square, bits, lambda k: 2 * k * (2 * k + 1)) * h >> bits

@@ -25,21 +25,13 @@ struct series {
   std::vector<unsigned long long> digit_table;
 };
 
-// One stage of an argument reduction by a table: entry j, |j| <= range, belongs to the argument
-// j / scale. Entries are stored limb after limb.
-struct stage {
-  double scale = 0;
-  int range = 0;
-  std::vector<double> exp, expm1;  // e^(j / scale) and e^(j / scale) - 1
-  std::vector<double> shift, log;  // the double d nearest 1/(1 + j/scale) - 1, and -log(1 + d)
-  std::vector<double> atan;        // atan(j / scale)
-};
-
 // All constants for numbers of `limbs` limbs.
 struct elementary_tables {
   int limbs = 0;
-  std::vector<stage> stages;
-  std::vector<double> sin, cos;                      // of j / 128, j = 0 .. 101
+  // Of arguments j / 128: e^a, e^a - 1, the double d nearest to 1 / (1 + a) - 1 with -log(1 + d),
+  // and atan a, for j = -128 .. 128; sin and cos for j = 0 .. 101. Numbers are limb after limb.
+  std::vector<double> exp, expm1, shift, log, atan;
+  std::vector<double> sin, cos;
   std::vector<double> factorials;                    // 1 / k!
   std::vector<double> odds;                          // 1 / (2 k + 1)
   std::vector<double> factorial_digits, odd_digits;  // the same in digits of 50 bits

@@ -17,28 +17,18 @@ std::vector<double> table(const nb::dict& from, const char* key, long long count
   return std::vector<double>(b.data<double>(), b.data<double>() + b.size());
 }
 
-void bind_tables(int limbs, const nb::list& stages, const nb::dict& constants) {
+void bind_tables(int limbs, const nb::dict& constants) {
   if (limbs < 1 || limbs > 16 || !vector_ops_for<double>(limbs))
     bad_argument("define_elementary", "there is no such number of limbs");
-  if (stages.size() == 0) bad_argument("define_elementary", "at least one stage is needed");
   if (elementary_tables_for(limbs)) return;  // another thread may be using them
   elementary_tables t;
   t.limbs = limbs;
-  for (nb::handle h : stages) {
-    const nb::dict d = nb::cast<nb::dict>(h);
-    stage s;
-    s.scale = table(d, "scale", 1)[0];
-    s.shift = table(d, "shift");
-    s.range = (int)(s.shift.size() / 2);
-    const long long count = (2LL * s.range + 1) * limbs;
-    if ((long long)s.shift.size() * limbs != count || !(s.scale >= 2))
-      bad_argument("define_elementary", "a stage has entries -range .. range");
-    s.exp = table(d, "exp", count);
-    s.expm1 = table(d, "expm1", count);
-    s.log = table(d, "log", count);
-    s.atan = table(d, "atan", count);
-    t.stages.push_back(std::move(s));
-  }
+  const long long entries = 257, count = entries * limbs;
+  t.exp = table(constants, "exp", count);
+  t.expm1 = table(constants, "expm1", count);
+  t.shift = table(constants, "shift", entries);
+  t.log = table(constants, "log", count);
+  t.atan = table(constants, "atan", count);
   t.sin = table(constants, "sin", 102 * limbs);
   t.cos = table(constants, "cos", 102 * limbs);
   t.factorials = table(constants, "factorials");
@@ -89,8 +79,7 @@ void bind_function(const std::string& name, nb::handle out, const nb::args& oper
 }  // namespace
 
 void bind_elementary(nb::module_& m) {
-  m.def("define_elementary", &bind_tables, nb::arg("limbs"), nb::arg("stages"),
-        nb::arg("constants"));
+  m.def("define_elementary", &bind_tables, nb::arg("limbs"), nb::arg("constants"));
   m.def("elementary", &bind_function, nb::arg("name"), nb::arg("out"), nb::arg("operands"),
         nb::sig("def elementary(name: str, out: numpy.typing.NDArray[typing.Any], "
                 "*operands: numpy.typing.NDArray[typing.Any]) -> None"));

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reduction by tables, then a series: Tang (ACM TOMS 15, 1989 and 16, 1990) for one double, here
-// with as many tables as the number of limbs is worth, all rounding errors in N-limb arithmetic.
-//
-// Stage i of a reduction has steps of 1 / scale = 2^-7, 2^-13, 2^-19, ... and leaves an argument of
-// at most half a step; docs/multiple_double.md lists the operations and the error bounds.
+// Reduction by a table with steps of 1 / 128, then a series: Tang (ACM TOMS 15, 1989 and 16, 1990)
+// for one double, here in arithmetic of N limbs. A second table with finer steps was measured to
+// cost as much as the terms it saves. docs/multiple_double.md lists operations and error bounds.
 #include "elementary_blocks.hpp"
 
 namespace mdla {
@@ -85,71 +83,54 @@ void evaluate(const elementary_block& b, result<double> out, operand<double> z, 
 
 namespace {
 
-// j = the multiple of 1 / scale nearest to a, as a count; within the table's range.
-double nearest_step(double a, const stage& s) {
-  return std::min((double)s.range, std::max((double)-s.range, std::rint(a * s.scale)));
+// The multiple of 1 / 128 nearest to a, as a count. Counts stay within the tables for any bits of
+// a, nan included.
+double nearest_step(double a, double most) {
+  return std::min(most, std::max(-most, std::rint(a * 128.0)));
 }
+
+// Entry 0 of the tables belongs to the count -128.
+constexpr double first_step = 128.0;
 
 }  // namespace
 
 void exp_core(const elementary_block& b, numbers y, double* k, operand<double> x) {
   const workspace::frame frame(b.w);
   const numbers r = b.w.take(), t = b.w.take(), g = b.w.take();
-  const std::size_t stages = b.t.stages.size();
-  std::vector<double*> entry(stages);
-  for (auto& e : entry) e = b.w.take_lane();
-  double *minus_k = b.w.take_lane(), *shift = b.w.take_lane();
-  for (size i = 0; i < b.n; ++i) {
-    k[i] = std::rint(x.p[i * x.step] * b.t.inverse_ln2[0]);
-    minus_k[i] = -k[i];
-  }
+  double *entry = b.w.take_lane(), *shift = b.w.take_lane();
+  for (size i = 0; i < b.n; ++i) k[i] = std::rint(x.p[i * x.step] * b.t.inverse_ln2[0]);
   // k ln2_high is exact, and so is the first difference up to the last bit of r.
   b.ops.mul_lane(b.n, t, b.constant(b.t.ln2_high), b.lane(k));
   b.ops.sub(b.n, r, x, t);
   b.ops.mul_lane(b.n, t, b.constant(b.t.ln2_low), b.lane(k));
   b.ops.sub(b.n, r, r, t);
   for (size i = 0; i < b.n; ++i) {
-    double rest = r.p[i], total = 0;
-    for (std::size_t s = 0; s < stages; ++s) {
-      const stage& table = b.t.stages[s];
-      const double j = nearest_step(rest, table), a = j / table.scale;
-      rest -= a;
-      total += a;
-      entry[s][i] = j + table.range;
-    }
-    shift[i] = -total;
+    const double j = nearest_step(r.p[i], first_step);
+    entry[i] = j + first_step;
+    shift[i] = -j / 128.0;
   }
   b.ops.add_lane(b.n, r, r, b.lane(shift));
   evaluate(b, t, r, b.t.exp_series);
   b.ops.mul(b.n, y, r, t);
-  for (std::size_t s = stages; s-- > 0;) {
-    // e^(a + r) - 1 = (e^r - 1) e^a + (e^a - 1)
-    b.gather(g, b.t.stages[s].exp, entry[s]);
-    b.gather(t, b.t.stages[s].expm1, entry[s]);
-    b.ops.mul_add(b.n, y, y, g, t);
-  }
+  // e^(a + r) - 1 = (e^r - 1) e^a + (e^a - 1)
+  b.gather(g, b.t.exp, entry);
+  b.gather(t, b.t.expm1, entry);
+  b.ops.mul_add(b.n, y, y, g, t);
 }
 
 void log1p_core(const elementary_block& b, numbers y, numbers u) {
   const workspace::frame frame(b.w);
   const numbers t = b.w.take(), v = b.w.take(), tiny = b.w.take();
   b.copy(tiny, u);
-  const std::size_t stages = b.t.stages.size();
-  std::vector<double*> entry(stages);
-  for (auto& e : entry) e = b.w.take_lane();
-  double* shift = b.w.take_lane();
-  for (std::size_t s = 0; s < stages; ++s) {
-    const stage& table = b.t.stages[s];
-    for (size i = 0; i < b.n; ++i) {
-      const double j = nearest_step(u.p[i], table) + table.range;
-      entry[s][i] = j;
-      shift[i] = table.shift[(std::size_t)j];
-    }
-    // 1 + u becomes (1 + u)(1 + d)
-    b.ops.mul_lane(b.n, t, u, b.lane(shift));
-    b.ops.add_lane(b.n, u, u, b.lane(shift));
-    b.ops.add(b.n, u, u, t);
+  double *entry = b.w.take_lane(), *shift = b.w.take_lane();
+  for (size i = 0; i < b.n; ++i) {
+    entry[i] = nearest_step(u.p[i], first_step) + first_step;
+    shift[i] = b.t.shift[(std::size_t)entry[i]];
   }
+  // 1 + u becomes (1 + u)(1 + d)
+  b.ops.mul_lane(b.n, t, u, b.lane(shift));
+  b.ops.add_lane(b.n, u, u, b.lane(shift));
+  b.ops.add(b.n, u, u, t);
   // log(1 + u) = 2 atanh(u / (2 + u))
   std::fill_n(shift, b.n, 2.0);
   b.ops.add_lane(b.n, t, u, b.lane(shift));
@@ -159,10 +140,8 @@ void log1p_core(const elementary_block& b, numbers y, numbers u) {
   for (int l = 0; l < b.limbs; ++l)
     for (size i = 0; i < b.n; ++i) t.limb(l)[i] += t.limb(l)[i];
   b.ops.mul(b.n, y, t, v);
-  for (std::size_t s = stages; s-- > 0;) {
-    b.gather(t, b.t.stages[s].log, entry[s]);
-    b.ops.add(b.n, y, y, t);
-  }
+  b.gather(t, b.t.log, entry);
+  b.ops.add(b.n, y, y, t);
   // Where log(1 + u) = u in every format, halves of u may fall below the smallest double.
   for (size i = 0; i < b.n; ++i)
     if (std::fabs(tiny.p[i]) < 0x1p-900) b.set(y, i, tiny);
@@ -171,34 +150,26 @@ void log1p_core(const elementary_block& b, numbers y, numbers u) {
 void atan_core(const elementary_block& b, numbers z, numbers y, numbers x) {
   const workspace::frame frame(b.w);
   const numbers t = b.w.take(), v = b.w.take();
-  const std::size_t stages = b.t.stages.size();
-  std::vector<double*> entry(stages);
-  for (auto& e : entry) e = b.w.take_lane();
-  double *c = b.w.take_lane(), *minus_c = b.w.take_lane();
-  for (std::size_t s = 0; s < stages; ++s) {
-    const stage& table = b.t.stages[s];
-    for (size i = 0; i < b.n; ++i) {
-      const double j = nearest_step(y.p[i] / x.p[i], table);
-      entry[s][i] = j + table.range;
-      c[i] = j / table.scale;
-      minus_c[i] = -c[i];
-    }
-    // (x, y) turns by -atan(c): (x + c y, y - c x)
-    b.ops.mul_lane(b.n, t, y, b.lane(c));
-    b.ops.mul_lane(b.n, v, x, b.lane(minus_c));
-    b.ops.add(b.n, x, x, t);
-    b.ops.add(b.n, y, y, v);
+  double *entry = b.w.take_lane(), *c = b.w.take_lane(), *minus_c = b.w.take_lane();
+  for (size i = 0; i < b.n; ++i) {
+    const double j = nearest_step(y.p[i] / x.p[i], first_step);
+    entry[i] = j + first_step;
+    c[i] = j / 128.0;
+    minus_c[i] = -c[i];
   }
+  // (x, y) turns by -atan(c): (x + c y, y - c x)
+  b.ops.mul_lane(b.n, t, y, b.lane(c));
+  b.ops.mul_lane(b.n, v, x, b.lane(minus_c));
+  b.ops.add(b.n, x, x, t);
+  b.ops.add(b.n, y, y, v);
   b.ops.div(b.n, t, y, x);
   b.ops.mul(b.n, x, t, t);
   std::fill_n(c, b.n, -1.0);
   b.times_sign(x, c);
   evaluate(b, v, x, b.t.atan_series);
   b.ops.mul(b.n, z, t, v);
-  for (std::size_t s = stages; s-- > 0;) {
-    b.gather(t, b.t.stages[s].atan, entry[s]);
-    b.ops.add(b.n, z, z, t);
-  }
+  b.gather(t, b.t.atan, entry);
+  b.ops.add(b.n, z, z, t);
 }
 
 trigonometric trigonometric_core(const elementary_block& b, operand<double> r) {
@@ -207,7 +178,7 @@ trigonometric trigonometric_core(const elementary_block& b, operand<double> r) {
   const numbers rest = b.w.take(), z = b.w.take();
   double* shift = b.w.take_lane();
   for (size i = 0; i < b.n; ++i) {
-    c.j[i] = std::rint(r.p[i * r.step] * 128.0);
+    c.j[i] = nearest_step(r.p[i * r.step], 101.0);
     shift[i] = -c.j[i] / 128.0;
   }
   b.ops.add_lane(b.n, rest, r, b.lane(shift));

@@ -50,12 +50,14 @@ const elementary_tables* elementary_tables_for(int limbs) {
 
 void define_elementary_tables(elementary_tables tables) {
   auto t = std::make_unique<elementary_tables>(std::move(tables));
-  // The last stage leaves half a step; the trigonometric functions have steps of 1 / 128.
-  const double rest = std::log2(t->stages.back().scale) + 1;
-  t->exp_series = plan(t->factorials, t->factorial_digits, t->limbs, 1, 1, rest);
-  t->atan_series = plan(t->odds, t->odd_digits, t->limbs, 0, 1, 2 * rest);
-  t->sin_series = plan(t->factorials, t->factorial_digits, t->limbs, 1, 2, 16);
-  t->cos_series = plan(t->factorials, t->factorial_digits, t->limbs, 0, 2, 16);
+  // The tables have steps of 2^-7 and leave half a step.
+  const auto series_of = [&](const std::vector<double>& c, const std::vector<double>& digits,
+                             int first, int every,
+                             double bits) { return plan(c, digits, t->limbs, first, every, bits); };
+  t->exp_series = series_of(t->factorials, t->factorial_digits, 1, 1, 8);
+  t->atan_series = series_of(t->odds, t->odd_digits, 0, 1, 16);
+  t->sin_series = series_of(t->factorials, t->factorial_digits, 1, 2, 16);
+  t->cos_series = series_of(t->factorials, t->factorial_digits, 0, 2, 16);
   known[(std::size_t)t->limbs] = std::move(t);
 }
 
