@@ -38,6 +38,10 @@ BAD_CALLS = {
     "block by columns": lambda: _native.qr_block(
         planes(4, 3), planes(3, 3), planes(3, 4).swapaxes(2, 3), 1
     ),
+    "signed elimination of a wide matrix": lambda: _native.signed_lu_leaf(planes(2, 3)),
+    "signed elimination of what is read-only": lambda: _native.signed_lu_leaf(
+        read_only(planes(2, 2))
+    ),
     "triangle that is not square": lambda: _native.substitute(
         planes(2, 3), planes(2, 1), True, False
     ),
@@ -202,5 +206,6 @@ def test_any_values_between_guard_pages(limbs):
             guarded(random_planes(rng, (parts, limbs, tall, wide), wild=True)) if wide else v.copy()
         )
         _native.qr_block(v, t, block, int(rng.choice([1, 2, 8])))
+        _native.signed_lu_leaf(result(n, n, parts=parts) + given(n, n, parts=parts))
         _native.subtract_in_place(result(m, n, parts=parts), np.ascontiguousarray(a))
         np.testing.assert_array_equal(a, before)

@@ -22,7 +22,8 @@ import numpy.typing as npt
 from mdla import _native
 from mdla.core.arithmetic import negative
 from mdla.core.array import MDArray
-from mdla.gemm import adjoint as adjoint_of, matmul, update
+from mdla.linalg.gram import gram_block
+from mdla.linalg.products import adjoint, adjoint_times, multiply, subtract_product
 from mdla.linalg.progress import stage
 
 __all__ = [
@@ -50,6 +51,10 @@ _WHOLE = {1: 32, 2: 32, 3: 24, 4: 24, 5: 16, 8: 16, 10: 12, 16: 8}
 # Up to this many columns a block is left to the native kernel.
 _NATIVE = {1: 64, 2: 64, 3: 64, 4: 64, 5: 32, 8: 32, 10: 32, 16: 32}
 
+# A block of so many columns or more, and that many times as many rows, is first tried by its Gram
+# matrix, by the number of limbs; with few limbs the reflectors are cheaper. From measurements.
+_GRAM = {4: (64, 16), 5: (64, 8), 8: (64, 6), 10: (64, 6), 16: (32, 3)}
+
 # A column shorter than this times the first one waits for the next round of pivoting, so that
 # rounding errors of the double precision in which the order is chosen do not matter.
 _PIVOT_RANGE = 2.0**-20
@@ -70,25 +75,6 @@ class BlockReflector(NamedTuple):
     first: int
     v: Planes
     t: Planes
-
-
-def multiply(a: Planes, b: Planes) -> Planes:
-    """The matrix product of planes."""
-    return matmul(MDArray(a), MDArray(b)).planes
-
-
-def subtract_product(c: Planes, a: Planes, b: Planes) -> None:
-    """C <- C - A B in place."""
-    update(MDArray(c), MDArray(a), MDArray(b), alpha=-1)
-
-
-def adjoint(a: Planes) -> Planes:
-    """The conjugate transpose; a view of real planes."""
-    a = a.swapaxes(-1, -2)
-    if a.shape[0] == 2:
-        a = a.copy()
-        np.negative(a[1], out=a[1])
-    return a
 
 
 def widths(limbs: int, count: int) -> tuple[int, int]:
@@ -136,7 +122,11 @@ def factor(work: Planes, count: int, keep: bool = True, first: int = 0) -> list[
 
 def _factor_block(v: Planes, t: Planes, a: Planes, panel: int) -> None:
     """Triangularise A (c, N, m, w) by I - V T V^H; V and T are zero before."""
-    w, half = a.shape[3], _NATIVE[a.shape[1]]
+    limbs, rows, w = a.shape[1:]
+    half = _NATIVE[limbs]
+    least, aspect = _GRAM.get(limbs, (w + 1, 1))
+    if w >= least and rows >= aspect * w and gram_block(v, t, a):
+        return
     if w <= half:
         _native.qr_block(v, t, a, panel)
         return
@@ -148,14 +138,9 @@ def _factor_block(v: Planes, t: Planes, a: Planes, panel: int) -> None:
     apply_adjoint(left, a[..., half:])
     _factor_block(right.v, right.t, a[:, :, half:, half:], panel)
     # (I - V1 T1 V1^H)(I - V2 T2 V2^H) = I - V T V^H
-    inner = _adjoint_times(left.v[:, :, half:], right.v)
+    inner = adjoint_times(left.v[:, :, half:], right.v)
     corner = multiply(left.t, multiply(inner, right.t))
     t[:, :, :half, half:] = negative(MDArray(corner)).planes
-
-
-def _adjoint_times(a: Planes, b: Planes) -> Planes:
-    """A^H B, without a copy of A^H."""
-    return matmul(adjoint_of(MDArray(a)), MDArray(b)).planes
 
 
 def reduce(work: Planes, count: int) -> None:
@@ -171,14 +156,14 @@ def reduce(work: Planes, count: int) -> None:
 def apply_adjoint(block: BlockReflector, c: Planes) -> None:
     """C <- H^H C in place for one block reflector."""
     c = c[:, :, block.first :]
-    inner = _adjoint_times(block.v, c)
-    subtract_product(c, block.v, _adjoint_times(block.t, inner))
+    inner = adjoint_times(block.v, c)
+    subtract_product(c, block.v, adjoint_times(block.t, inner))
 
 
 def _apply(block: BlockReflector, c: Planes) -> None:
     """C <- H C in place for one block reflector."""
     c = c[:, :, block.first :]
-    inner = _adjoint_times(block.v, c)
+    inner = adjoint_times(block.v, c)
     subtract_product(c, block.v, multiply(block.t, inner))
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bindings of the leaves of elimination: LU and Cholesky.
+// Bindings of the leaves of elimination: LU, with pivoting or with signs, and Cholesky.
 #include <nanobind/stl/vector.h>
 
 #include <vector>
@@ -8,6 +8,7 @@
 #include "condition.hpp"
 #include "lu.hpp"
 #include "ndarray_views.hpp"
+#include "signed_lu.hpp"
 #include "triangular.hpp"
 
 namespace mdla {
@@ -46,6 +47,16 @@ long long bind_cholesky_leaf(nb::handle a) {
   const view x = square_of(ab, name);
   nb::gil_scoped_release release;
   return cholesky_leaf(x);
+}
+
+std::vector<long long> bind_signed_lu_leaf(nb::handle a) {
+  const char* name = "signed_lu_leaf";
+  const buffer ab(a, true, name);
+  const view x = square_of(ab, name);
+  std::vector<long long> signs;
+  nb::gil_scoped_release release;
+  signed_lu_leaf(signs, x);
+  return signs;
 }
 
 void bind_substitute_block(nb::handle t, nb::handle b, bool lower, bool unit) {
@@ -89,6 +100,7 @@ void bind_factors(nb::module_& m) {
   m.def("substitute_block", &bind_substitute_block, nb::arg("t"), nb::arg("b"), nb::arg("lower"),
         nb::arg("unit"));
   m.def("cholesky_leaf", &bind_cholesky_leaf, nb::arg("a"));
+  m.def("signed_lu_leaf", &bind_signed_lu_leaf, nb::arg("a"));
   m.def("reciprocal_condition_lu", &bind_reciprocal_condition_lu, nb::arg("factors"),
         nb::arg("norm"));
 }
