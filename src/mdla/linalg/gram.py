@@ -75,27 +75,33 @@ def gram_block(v: Planes, t: Planes, a: Planes) -> bool:
     w = a.shape[3]
     if not is_moderate(exponents_along(a, -2)) or not a[:, 0, w:].any(axis=(0, 1)).all():
         return False
+    bits = 0.0
     for name in _WIDER[a.shape[1]]:
         wide = PRECISIONS[name]
-        gram = adjoint_times(a, a, wide)
-        factors = _cholesky_with_inverse(gram, wide.limbs - a.shape[1], a.shape[2])
-        if factors is not None:
-            _reflect(v, t, a, *factors)
+        more = wide.limbs - a.shape[1]
+        if bits > 52 * more:
+            continue
+        factors = _cholesky_with_inverse(adjoint_times(a, a, wide))
+        if factors is None:
+            # The condition number is beyond every other format, too.
+            return False
+        r, x, size, loss = factors
+        loss *= a.shape[2]
+        # Written so that nan fails.
+        if loss <= math.ldexp(1.0, 52 * more) if more else size <= _SAME:
+            _reflect(v, t, a, r, x, size <= _MILD)
             return True
+        if not math.isfinite(loss):
+            return False
+        bits = math.log2(loss)
     return False
 
 
-def _cholesky_with_inverse(
-    gram: Planes, more: int, terms: int
-) -> tuple[Planes, Planes, bool] | None:
-    """R and R^-1 with G = R^H R, and whether R^-1 is mild; None if they are not exact enough.
+def _cholesky_with_inverse(gram: Planes) -> tuple[Planes, Planes, float, float] | None:
+    """R and X = R^-1 with G = R^H R, in place of G; None if G is not positive definite.
 
-    Args:
-        gram: G, overwritten.
-        more: Limbs of G beyond those of A.
-        terms: Rows of A, by which the rounding error of G is bounded.
+    Also ||X||_1 ||X||_inf and ||R||_F^2 ||X||_F^2 for columns of length 1/2 to 1.
     """
-    # Columns of length 1/2 to 1.
     squares = np.diagonal(gram[0, 0])
     if not (np.isfinite(squares) & (squares > 0)).all():
         return None
@@ -109,12 +115,9 @@ def _cholesky_with_inverse(
         size_r, size_x = (np.hypot.reduce(p[:, 0], axis=0) for p in (r, x))
         size = float(size_x.sum(axis=0).max() * size_x.sum(axis=1).max())
         loss = float(np.square(size_r).sum() * np.square(size_x).sum())
-    # Written so that nan fails.
-    if not (terms * loss <= math.ldexp(1.0, 52 * more) if more else size <= _SAME):
-        return None
     times_power(r, exponents)
     times_power(x, -exponents.T)
-    return r, x, size <= _MILD
+    return r, x, size, loss
 
 
 def _cholesky(g: Planes) -> bool:

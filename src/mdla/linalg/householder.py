@@ -53,7 +53,7 @@ _NATIVE = {1: 64, 2: 64, 3: 64, 4: 64, 5: 32, 8: 32, 10: 32, 16: 32}
 
 # A block of so many columns or more, and that many times as many rows, is first tried by its Gram
 # matrix, by the number of limbs; with few limbs the reflectors are cheaper. From measurements.
-_GRAM = {4: (64, 16), 5: (64, 8), 8: (64, 6), 10: (64, 6), 16: (32, 3)}
+_GRAM = {4: (64, 16), 5: (64, 10), 8: (64, 6), 10: (64, 6), 16: (32, 3)}
 
 # A column shorter than this times the first one waits for the next round of pivoting, so that
 # rounding errors of the double precision in which the order is chosen do not matter.
