@@ -23,7 +23,7 @@ def test_large_terms_may_cancel(scheme, parts, prec):
     product = mdla.matmul(a, b, scheme=scheme)
     assert mdla.isfinite(product).all()
     assert mdla.abs(product[0, 0]) <= 3
-    assert (mdla.abs(product[:, 1]) >= 6).all()
+    assert (mdla.abs(product[:, 1]) >= 5).all()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
