@@ -97,6 +97,31 @@ def test_nearly_equal_roots():
     assert max(errors(z, [-2, 1, 1 + Fraction(1, 10**20)], "qd")) <= 1e24
 
 
+@pytest.mark.parametrize("bits", [56, 60, 80, 100])
+@pytest.mark.parametrize("others", [(), (3,), (-2, Fraction(1, 4))], ids=str)
+def test_close_roots_that_coincide_in_double_precision(bits, others, prec):
+    """1 +- 2^(-bits / 2), whose start values may be equal."""
+    gap = Fraction(1, 1 << bits // 2)
+    if precision(prec).eps > gap**2 / 2:
+        pytest.skip("the coefficients do not tell the roots apart")
+    zeros = sorted([1 - gap, 1 + gap, *others])
+    c = coefficients(zeros)
+    n = len(zeros)
+    z = roots(mdla.array(c, prec=prec))
+    for zero, error in zip(zeros, errors(z, zeros, prec), strict=True):
+        size = horner([abs(v) for v in c], abs(zero))
+        slope = abs(horner([(n - k) * v for k, v in enumerate(c[:-1])], zero))
+        assert error <= 20 * n * size / slope
+
+
+@pytest.mark.parametrize("count", [3, 4])
+def test_cluster_that_coincides_in_double_precision(count):
+    """Evenly spaced by 2^-60 in hd, and equal numbers keep their steps apart."""
+    zeros = [1 + Fraction(k, 1 << 60) for k in range(count)]
+    z = roots(mdla.array(coefficients(zeros), prec="hd"))
+    assert max(errors(z, zeros, "hd")) * float(precision("hd").eps) <= 2.0**-500
+
+
 def test_numpy_conventions(prec):
     for p in ([], [0], [0, 0, 0], [5], [0, 5], [3, 0, 0]):
         want = np.roots(p)

@@ -17,7 +17,7 @@ from mdla.core.creation import array, zeros
 from mdla.core.manipulation import concatenate
 from mdla.core.protocols import implements
 from mdla.linalg.inputs import LinAlgError, read_inputs
-from mdla.linalg.spectral import at_limbs, resolution, times_two
+from mdla.linalg.spectral import at_limbs, from_double, resolution, times_two
 
 __all__ = ["roots"]
 
@@ -150,19 +150,26 @@ def _iterate(a: MDArray, z: MDArray) -> MDArray:
     """Steps of Ehrlich and Aberth until every root is within the rounding errors of p."""
     limbs, n = a.precision.limbs, len(z)
     active = np.arange(n)
-    for _ in range(_STEPS * limbs):
+    error = resolution(max(limbs // 2, 1))
+    for step in range(_STEPS * limbs):
         newton, done = _newton(a, z[active])
         active, newton = active[~done], newton[~done]
         if len(active) == 0:
             return z
+        if step == 0:
+            # Conjugates would stay so, although close roots of real coefficients may be real.
+            z[active] = z[active] + z[active] * _turns(np.full(len(active), error), limbs)
+            continue
+        if _separate(z, active, error):
+            continue
         difference = z[active][:, np.newaxis] - z
         same = ~np.any(difference.planes[:, 0], axis=0)
         difference[same] = 1
         inverse = reciprocal(difference)
         inverse[same] = 0
-        step = newton / (1 - newton * inverse.sum(axis=1))
-        z[active] = z[active] - step
-        small = absolute(step).to_numpy() <= resolution(limbs) * absolute(z[active]).to_numpy()
+        change = newton / (1 - newton * inverse.sum(axis=1))
+        z[active] = z[active] - change
+        small = absolute(change).to_numpy() <= resolution(limbs) * absolute(z[active]).to_numpy()
         active = active[~small]
         if len(active) == 0:
             return z
@@ -170,6 +177,29 @@ def _iterate(a: MDArray, z: MDArray) -> MDArray:
         f"roots: {len(active)} of {n} roots did not converge; ask for a wider prec, or scale x so "
         "that the roots have moderate size"
     )
+
+
+def _separate(z: MDArray, active: npt.NDArray[np.intp], error: float) -> bool:
+    """Move equal numbers apart: their steps would be equal for ever; whether there were any.
+
+    m equal ones go to a circle of the radius ``|z| error^(1/m)``, up to which m roots of a
+    polynomial with a relative error of this size can coincide.
+    """
+    limbs = z.planes.reshape(-1, len(z))
+    _, group, count = np.unique(limbs, axis=1, return_inverse=True, return_counts=True)
+    group = group.reshape(-1)
+    moved = active[count[group[active]] > 1]
+    if len(moved) == 0:
+        return False
+    share = count[group[moved]]
+    z[moved] = z[moved] + z[moved] * _turns(error ** (1 / share), z.precision.limbs)
+    return True
+
+
+def _turns(radius: npt.NDArray[np.float64], limbs: int) -> MDArray:
+    """Numbers of these radii, at angles that share no symmetry with roots."""
+    angle = 2 * np.pi * np.arange(len(radius)) * (np.sqrt(5) - 1) / 2 + 0.7
+    return at_limbs(from_double(radius * np.exp(1j * angle)), limbs)
 
 
 def _newton(a: MDArray, z: MDArray) -> tuple[MDArray, npt.NDArray[np.bool_]]:
