@@ -92,6 +92,13 @@ def nested(prec, is_complex, rng):
     return hermitian((q * w) @ q.H)
 
 
+def nested_to(bits, prec, rng):
+    """Eigenvalues 1 + 2^(-bits i / 9)."""
+    q = mdla.qr(mdla.array(rng.standard_normal((9, 9)), prec=prec)).Q
+    w = 1 + mdla.array([2.0 ** (-bits * i / 9) for i in range(9)], prec=prec)
+    return hermitian((q * w) @ q.T) / 2
+
+
 HERMITIAN = {
     f.__name__: f
     for f in (

@@ -12,7 +12,15 @@ from mdla.core.precision import precision
 from mdla.linalg import LinAlgError, eigh, eigvalsh
 from tests.linalg import matrices, measures
 from tests.linalg.measures import Exact
-from tests.linalg.spectra import HERMITIAN, diagonal, family, hermitian, multiprecision, relative
+from tests.linalg.spectra import (
+    HERMITIAN,
+    diagonal,
+    family,
+    hermitian,
+    multiprecision,
+    nested_to,
+    relative,
+)
 from tests.oracle import assert_close, exact, planes_of
 
 COMPLEX = pytest.mark.parametrize("is_complex", [False, True], ids=["real", "complex"])
@@ -61,6 +69,13 @@ def test_large(rng):
         bound = 150 * mdla.finfo(prec).eps
         assert mdla.norm(a @ x - x * w) <= bound * mdla.norm(a)
         assert mdla.norm(x.H @ x - mdla.eye(150, prec=prec)) <= bound
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("prec", "bits"), [("da", 520), ("hd", 700), ("hd", 832), ("hd", 1000)])
+def test_clusters_in_clusters_to_eps(prec, bits, seed):
+    """Gaps from 1 to eps, so vectors must be orthonormal to the square root of each gap."""
+    check(nested_to(bits, prec, np.random.default_rng(seed)), prec)
 
 
 @COMPLEX

@@ -19,6 +19,7 @@ from tests.linalg.spectra import (
     family,
     hermitian,
     multiprecision,
+    nested_to,
     relative,
 )
 from tests.oracle import exact, planes_of
@@ -69,6 +70,13 @@ def test_shapes(m, n, is_complex, prec, rng):
 def test_families(name, is_complex, prec, rng):
     for m, n in [(2, 2), (9, 7), (7, 9), (17, 17)]:
         check(family(name, m, n, prec, is_complex, rng), prec)
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize(("prec", "bits"), [("da", 520), ("hd", 832), ("hd", 1000)])
+def test_clusters_in_clusters_to_eps(prec, bits, seed):
+    """Gaps from 1 to eps, so vectors must be orthonormal to the square root of each gap."""
+    check(nested_to(bits, prec, np.random.default_rng(seed)), prec)
 
 
 def test_large(rng):

@@ -195,7 +195,10 @@ def diagonalise(a: MDArray) -> tuple[MDArray, MDArray]:
         gap = w - w[:, np.newaxis]
         rest = np.abs(s.to_numpy())
         ratio = over(rest, np.abs(gap.to_numpy()))
-        noise = rounding(n, visits) * eps * size
+        half = most(r.to_numpy()) / 2
+        # Below the squares of R, which S has only to first order, entries say nothing either.
+        second = 4 * half * half
+        noise = (rounding(n, visits) * eps + second) * size
         apart = correctable(rest, ratio, noise, eps)
         small = np.where(apart, ratio, 0)
         spill = small @ rest
@@ -203,8 +206,7 @@ def diagonalise(a: MDArray) -> tuple[MDArray, MDArray]:
         blocks = [s[np.ix_(j, j)] for j in groups]
         for j in groups:
             apart[np.ix_(j, j)] = False
-        half = most(r.to_numpy()) / 2
-        step = Step(half, most(small), 2 * most(spill) / max(size, eps), eps)
+        step = Step(half, most(small), 2 * most(spill) / max(size, eps) + second, eps)
         finished = now == limbs and not groups and step.left <= eps
         few = limbs_for(step.error / max(step.turn + step.half, eps), limbs)
         f = quotient(s, gap, apart, few)

@@ -13,6 +13,7 @@ off-diagonal entries by about 2^-26. So every step makes progress, whatever the 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -136,7 +137,8 @@ class Step(NamedTuple):
     Attributes:
         half: Norm of half the defect of orthonormality before the step.
         turn: Norm of the skew correction F.
-        spill: Off-diagonal entries that products of corrections leave.
+        spill: Off-diagonal entries that products of corrections leave, and squares of
+            the defect.
         eps: That of the limbs of the step.
     """
 
@@ -151,14 +153,22 @@ class Step(NamedTuple):
         return self.turn**4 + 4 * self.half * self.half
 
     @property
-    def polish(self) -> bool:
-        """Whether that would enter the next step with more than its square is worth."""
-        return self.defect > max(self.eps, 2.0**10 * self.spill)
+    def polished(self) -> list[float]:
+        """Defects of orthonormality before each step of Newton and Schulz, and after the last.
+
+        The first step is taken if the defect would be the largest error that is left; others until
+        its square, which the next projected matrix contains, is not the largest.
+        """
+        least = max(self.eps, 2.0**10 * self.spill)
+        sizes = [self.defect]
+        while sizes[-1] > (least if len(sizes) == 1 else math.sqrt(least)):
+            sizes.append(sizes[-1] ** 2)
+        return sizes
 
     @property
     def left(self) -> float:
         """Largest of the errors after the step."""
-        return max(self.spill, self.defect**2 if self.polish else self.defect)
+        return max(self.spill, self.polished[-1])
 
     @property
     def error(self) -> float:
@@ -169,7 +179,7 @@ class Step(NamedTuple):
 def corrected(x: MDArray, g: MDArray, f: MDArray, step: Step, limbs: int) -> MDArray:
     """``X (I + G) (I + F + F^2 / 2)`` for G half the defect of X and a skew F.
 
-    Where F is large the result gets another step of Newton and Schulz, see `orthonormal`.
+    Where F is large the result gets more steps of Newton and Schulz, see `orthonormal`.
     """
     few, error = f.precision.limbs, step.error
     e = at_limbs(g, few) + f
@@ -179,9 +189,9 @@ def corrected(x: MDArray, g: MDArray, f: MDArray, step: Step, limbs: int) -> MDA
         left = at_limbs(g, short) + times_two(at_limbs(f, short), -1)
         e = e + matmul(left, at_limbs(f, short), prec=_FORMATS[short])
     x = plus_product(x, e, step.turn + step.half, error, limbs)
-    if step.polish:
-        r = defect(x, limbs_for(min(error, step.defect**2), limbs))
-        x = plus_product(x, times_two(r, -1), step.defect, error, limbs)
+    for size, left in itertools.pairwise(step.polished):
+        r = defect(x, limbs_for(min(error, left), limbs))
+        x = plus_product(x, times_two(r, -1), size, error, limbs)
     return x
 
 

@@ -225,7 +225,10 @@ def diagonalise(a: MDArray) -> tuple[MDArray, MDArray, MDArray]:
         rest_h, rest_k = np.abs(h.to_numpy()), np.abs(k.to_numpy())
         ratio_p = over(rest_h, np.abs(difference.to_numpy()))
         ratio_m = over(rest_k, np.abs(total.to_numpy()))
-        noise = rounding(n, visits) * eps * size
+        half = max(most(r.to_numpy()), most(q.to_numpy())) / 2
+        # Below the squares of R and Q, which T has only to first order, entries say nothing either.
+        second = 4 * half * half
+        noise = (rounding(n, visits) * eps + second) * size
         apart_p = correctable(rest_h, ratio_p, noise, eps)
         apart_m = correctable(rest_k, ratio_m, noise, eps)
         small = np.where(apart_p, ratio_p, 0) + np.where(apart_m, ratio_m, 0)
@@ -243,8 +246,7 @@ def diagonalise(a: MDArray) -> tuple[MDArray, MDArray, MDArray]:
                 shifted = h[square]
                 shifted[np.arange(len(j)), np.arange(len(j))] = s[j] - s[j[0]]
                 groups.append((j, shifted, False))
-        half = max(most(r.to_numpy()), most(q.to_numpy())) / 2
-        step = Step(half, most(small), 2 * most(spill) / max(size, eps), eps)
+        step = Step(half, most(small), 2 * most(spill) / max(size, eps) + second, eps)
         finished = now == limbs and not groups and step.left <= eps
         few = limbs_for(step.error / max(step.turn + step.half, eps), limbs)
         p = quotient(h, difference, apart_p, few)
