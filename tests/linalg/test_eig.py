@@ -80,6 +80,25 @@ def test_structured_in_every_precision(name, prec, rng):
     check(GENERAL[name](prec, rng), prec)
 
 
+def test_each_pair_of_a_badly_scaled_matrix(prec):
+    """LAPACK balances, and its pairs have residuals that are small for the balanced matrix only."""
+    entries = [[0.8, 7e-5, -5e11], [7e12, 8e-5, -5.0], [-5e-5, 0, -9e11]]
+    check(mdla.array(entries, prec=prec), prec)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@COMPLEX
+def test_rows_and_columns_of_any_size(is_complex, seed):
+    rng = np.random.default_rng(seed)
+    n = 1 + seed % 7
+    size = 10.0 ** rng.integers(-12, 13, (n, n))
+    a = size * rng.standard_normal((n, n))
+    if is_complex:
+        a = a + 1j * size * rng.standard_normal((n, n))
+    for prec in ("d", "qd"):
+        check(mdla.array(a, prec=prec), prec)
+
+
 @COMPLEX
 def test_against_mpmath(is_complex, prec, rng):
     a = uniform(4, 4, prec, is_complex, rng)

@@ -68,7 +68,8 @@ def eig(a: Any, *, prec: Any = None, check_finite: bool = True) -> EigResult:
     """Eigenvalues and right eigenvectors of square matrices, ``A X = X diag(w)``.
 
     Where the eigenvectors are well enough conditioned, LAPACK's result in double precision is
-    refined by matrix products, which squares its error in each step. Otherwise the matrix is
+    refined by matrix products, which squares its error in each step; in ``"d"`` it is the result
+    if each pair has a small residual, and else dd is used. Otherwise the matrix is
     brought to the Schur form ``A = Z T Z^H``, T upper triangular: by LAPACK, whose Z is made
     unitary to working precision, then by shifted QR steps (G. H. Golub and C. F. Van Loan, Matrix
     Computations, 4th ed., sections 7.5 and 7.6), and the eigenvectors of T come from back
@@ -149,12 +150,33 @@ def _decompose(planes: Planes) -> list[Planes]:
     if not np.isfinite(planes[:, 0]).all():
         return [np.full((*planes.shape[:2], n), np.nan), np.full(planes.shape, np.nan)]
     a, exponent = peel(MDArray(planes))
-    w, x = refined(a) or _by_schur_form(a)
+    w, x = (_in_double(a) if a.precision.limbs == 1 else None) or _refined_or_by_schur_form(a)
     x = x / norm2(x, 0)
     real = planes[1].any(axis=0).sum() == 0
     if real:
         w, x = _paired(w, x, _tolerance(a))
     return [times_two(w, exponent).planes, x.planes]
+
+
+def _in_double(a: MDArray) -> tuple[MDArray, MDArray] | None:
+    """LAPACK's result, None where a pair has no small residual, for LAPACK balances the matrix."""
+    w, x = (from_double(part) for part in np.linalg.eig(a.to_numpy()))
+    return (w, x) if _is_good(at_limbs(a, 2), w, x, 1) else None
+
+
+def _refined_or_by_schur_form(a: MDArray) -> tuple[MDArray, MDArray]:
+    """By at least two limbs."""
+    limbs = a.precision.limbs
+    wide = at_limbs(a, max(limbs, 2))
+    w, x = refined(wide) or _by_schur_form(wide)
+    return at_limbs(w, limbs), at_limbs(x, limbs)
+
+
+def _is_good(a: MDArray, w: MDArray, x: MDArray, limbs: int) -> bool:
+    """Whether each pair has a residual of a few eps of a format."""
+    lengths = (norm2(matmul(a, x) - x * w, 0) / norm2(x, 0)).to_numpy()
+    bound = _GOOD * len(a) ** 0.5 * resolution(limbs) * float(norm2(a))
+    return bool(lengths.max(initial=0.0) <= bound)
 
 
 def _by_schur_form(a: MDArray) -> tuple[MDArray, MDArray]:
@@ -174,9 +196,7 @@ def refined(a: MDArray) -> tuple[MDArray, MDArray] | None:
     X, so the steps have a limb more where there is a format with it, and the residual decides.
     """
     limbs, n = a.precision.limbs, len(a)
-    first, vectors = np.linalg.eig(a.to_numpy())
-    if limbs == 1:
-        return from_double(first), from_double(vectors)
+    _, vectors = np.linalg.eig(a.to_numpy())
     try:
         inverse = np.linalg.inv(vectors)
     except np.linalg.LinAlgError:
@@ -184,7 +204,7 @@ def refined(a: MDArray) -> tuple[MDArray, MDArray] | None:
     condition = max(most(vectors) * most(inverse), 1.0)
     if not condition <= _WORST_CONDITION:
         return None
-    eps, size = resolution(limbs), float(norm2(a))
+    eps = resolution(limbs)
     widest = limbs_for(eps / condition, 16)
     x, y, i, error = from_double(vectors), from_double(inverse), np.arange(n), START * condition
     for _ in range(8 + limbs):
@@ -207,9 +227,7 @@ def refined(a: MDArray) -> tuple[MDArray, MDArray] | None:
             break
         y = plus_product(y.mT, (p - f).mT, step, error / 16, now).mT
     x, w = at_limbs(x, limbs), at_limbs(w, limbs)
-    lengths = (norm2(matmul(a, x) - x * w, 0) / norm2(x, 0)).to_numpy()
-    good = lengths.max(initial=0.0) <= _GOOD * n**0.5 * eps * size
-    return (w, x) if good else None
+    return (w, x) if _is_good(a, w, x, limbs) else None
 
 
 def _tolerance(a: MDArray) -> float:
