@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mdla import _native
 
-__all__ = ["cholesky", "is_small", "lstsq", "lu", "qr", "solve"]
+__all__ = ["cholesky", "has_small_order", "is_small", "lstsq", "lu", "qr", "solve"]
 
 Planes = npt.NDArray[Any]
 
@@ -27,6 +27,13 @@ def is_small(planes: Planes) -> bool:
     """Whether a stack of matrices is one for this module."""
     rows, columns = planes.shape[-2:]
     small: bool = min(rows, columns) <= _SMALL[planes.shape[1]] and max(rows, columns) <= 512
+    return small
+
+
+def has_small_order(planes: Planes) -> bool:
+    """Whether a stack is one for `lu`, which fills up matrices to square ones."""
+    short, long = sorted(planes.shape[-2:])
+    small: bool = long <= min(_SMALL[planes.shape[1]], 2 * short + 8)
     return small
 
 
@@ -73,7 +80,8 @@ def lu(a: Planes) -> tuple[Planes, npt.NDArray[np.intp]]:
 
     U is in the upper triangle of the planes that are returned, L without its diagonal of ones
     below; `pivots` (B, m) has all rows in their new order. Pivots have the largest absolute value
-    of their column, complex ones the largest |re| + |im|, as in LAPACK.
+    of their column, complex ones the largest |re| + |im|, as in LAPACK; after a zero pivot the
+    order of equal rows is not determined, and for m < n the pivots may then go beyond m.
     """
     parts, limbs, count, m, n = a.shape
     order = max(m, n)

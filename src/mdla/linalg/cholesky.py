@@ -12,8 +12,10 @@ from mdla import _native
 from mdla.core import planes as _planes
 from mdla.core.array import MDArray
 from mdla.core.protocols import implements
+from mdla.linalg import batched
 from mdla.linalg.householder import adjoint, multiply
 from mdla.linalg.inputs import (
+    Inputs,
     LinAlgError,
     exponents_along,
     is_moderate,
@@ -44,7 +46,9 @@ def cholesky(
     ``A = L L^H`` with L lower triangular and a positive diagonal, or ``A = U^H U`` with ``upper``.
     The computed factor satisfies ``L L^H = A + E`` with ``|E| <= c n eps |L| |L^H|`` (N. J. Higham,
     Accuracy and Stability of Numerical Algorithms, 2nd ed., theorem 10.3). Rows and columns of
-    extreme exponents are scaled by powers of two.
+    extreme exponents are scaled by powers of two. Stacks of small matrices are worked on side by
+    side, in fixed point with digits enough for the bound, so a matrix may have other last bits
+    there than alone.
 
     Args:
         a: A matrix (n, n) or a stack (..., n, n), of which only the lower triangle (with ``upper``,
@@ -159,19 +163,32 @@ def _cholesky(function: str, a: Any, upper: bool, prec: Any, check_finite: bool)
         np.negative(work[1], out=work[1])
     batch = _planes.shape_of(planes)[:-2]
     work = np.ascontiguousarray(stacked(work, batch))
+    if batch and batched.is_small(work):
+        lower, failed = batched.cholesky(adjoint(work))
+        bad = np.flatnonzero(failed >= 0)
+        if len(bad):
+            raise _not_definite(function, int(bad[0]), int(failed[bad[0]]), batch, inputs)
+        work = adjoint(lower) if upper else lower
+        return inputs.deliver(work.reshape(*work.shape[:2], *batch, *work.shape[3:]))
     for i in range(work.shape[2]):
         stop = _factor_scaled(work[:, :, i])
         if stop < work.shape[-1]:
-            index = ", ".join(str(int(j)) for j in np.unravel_index(i, batch)) if batch else ""
-            which = f"a[{index}]" if index else "a"
-            raise LinAlgError(
-                f"{function}: {which} is not positive definite: its pivot {stop} is not positive "
-                f"in {inputs.result.name}; ask for a wider prec if it should be, or write "
-                "mdla.solve(a, b) for a system"
-            )
+            raise _not_definite(function, i, stop, batch, inputs)
     if not upper:
         work = adjoint(work)
     return inputs.deliver(work.reshape(*work.shape[:2], *batch, *work.shape[3:]))
+
+
+def _not_definite(
+    function: str, i: int, pivot: int, batch: tuple[int, ...], inputs: Inputs
+) -> LinAlgError:
+    index = ", ".join(str(int(j)) for j in np.unravel_index(i, batch)) if batch else ""
+    which = f"a[{index}]" if index else "a"
+    return LinAlgError(
+        f"{function}: {which} is not positive definite: its pivot {pivot} is not positive "
+        f"in {inputs.result.name}; ask for a wider prec if it should be, or write "
+        "mdla.solve(a, b) for a system"
+    )
 
 
 def _factor_scaled(work: Planes) -> int:

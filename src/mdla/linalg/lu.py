@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from mdla.core import planes as _planes
 from mdla.core.array import MDArray, wrap
+from mdla.linalg import batched
 from mdla.linalg.elimination import factor, order_of, solve_factored
 from mdla.linalg.inputs import (
     Inputs,
@@ -26,6 +27,7 @@ from mdla.linalg.triangular import TRANS, require_right_side
 __all__ = ["LUFactorResult", "LUResult", "PermutedLUResult", "lu", "lu_factor", "lu_solve"]
 
 Planes = npt.NDArray[Any]
+Pivots = npt.NDArray[np.int32]
 
 
 class LUResult(NamedTuple):
@@ -79,7 +81,9 @@ def lu(
     The computed factors satisfy ``P L U = A + E`` with ``|E| <= c k eps P |L| |U|``, k = min(m, n)
     (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., theorem 9.3). The pivot
     of a column is its entry with the largest ``|re| + |im|``. Columns of extreme exponents are
-    scaled by powers of two, which changes no pivot and no bit.
+    scaled by powers of two, which changes no pivot and no bit. Stacks of small matrices are worked
+    on side by side, in fixed point with digits enough for the bound, so a matrix may have other
+    last bits there than alone.
 
     Args:
         a: A matrix (m, n) or a stack (..., m, n).
@@ -111,12 +115,10 @@ def lu(
     k = min(m, n)
     lower = np.zeros((*stack.shape[:2], count, m, k))
     upper = np.zeros((*stack.shape[:2], count, k, n))
-    rows = np.empty((count, m), dtype=np.intp)
-    for i in range(count):
-        work, pivots = _factor_one(stack[:, :, i])
-        lower[:, :, i] = np.tril(work[..., :k], -1)
-        upper[:, :, i] = np.triu(work[:, :, :k])
-        rows[i, order_of(pivots, m)] = np.arange(m)
+    work, pivots = _factor_all(stack, batch)
+    lower[...] = np.tril(work[..., :k], -1)
+    upper[...] = np.triu(work[..., :k, :])
+    rows = np.argsort(_orders(pivots, m), axis=1)
     lower[0, 0, :, range(k), range(k)] = 1
     u = _unstacked(inputs, upper, batch)
     if permute_l:
@@ -158,11 +160,7 @@ def lu_factor(a: Any, *, prec: Any = None, check_finite: bool = True) -> LUFacto
         array([1, 1], dtype=int32)
     """
     inputs, stack, batch = _read("lu_factor", a, prec, check_finite)
-    count, m, n = stack.shape[2:]
-    factors = np.empty(stack.shape)
-    pivots = np.empty((count, min(m, n)), dtype=np.int32)
-    for i in range(count):
-        factors[:, :, i], pivots[i] = _factor_one(stack[:, :, i])
+    factors, pivots = _factor_all(stack, batch)
     return LUFactorResult(
         _unstacked(inputs, factors, batch), pivots.reshape(*batch, pivots.shape[1])
     )
@@ -251,6 +249,72 @@ def _read(
 def _unstacked(inputs: Inputs, planes: Planes, batch: tuple[int, ...]) -> MDArray:
     planes = planes.reshape(*planes.shape[:2], *batch, *planes.shape[3:])
     return wrap(_planes.cast(planes, inputs.result), inputs.result)
+
+
+def _factor_all(stack: Planes, batch: tuple[int, ...]) -> tuple[Planes, Pivots]:
+    """The factors of planes (c, N, B, m, n) in one, and the exchanges (B, min(m, n))."""
+    if batch and batched.has_small_order(stack):
+        return _factor_side_by_side(stack)
+    count, m, n = stack.shape[2:]
+    factors = np.empty(stack.shape)
+    pivots = np.empty((count, min(m, n)), dtype=np.int32)
+    for i in range(count):
+        factors[:, :, i], pivots[i] = _factor_one(stack[:, :, i])
+    return factors, pivots
+
+
+def _factor_side_by_side(stack: Planes) -> tuple[Planes, Pivots]:
+    exponents = exponents_along(stack, -2)
+    scaled = stack
+    if not is_moderate(exponents):
+        scaled = stack.copy()
+        times_power(scaled, -exponents)
+    factors, order = batched.lu(scaled)
+    if scaled is not stack:
+        upper = np.triu(factors)
+        times_power(upper, exponents)
+        factors = upper + np.tril(factors, -1)  # L has no scale
+    # After a zero pivot the order of equal rows is not the usual one, and a row that filled a
+    # matrix up may be in it.
+    leading = np.diagonal(factors[:, 0], axis1=-2, axis2=-1)
+    odd = (leading == 0).all(axis=0).any(axis=-1)
+    odd |= ~np.isfinite(factors[:, 0]).all(axis=(0, -2, -1))
+    order[odd] = np.arange(order.shape[1])
+    pivots = _exchanges(order, min(stack.shape[-2:]))
+    # The kernel may have exchanged rows twice: below the pivots the rows of L come as the
+    # exchanges leave them.
+    left = _orders(pivots, order.shape[1])
+    if not np.array_equal(left, order):
+        where = np.take_along_axis(np.argsort(order, axis=1), left, axis=1)
+        factors = np.take_along_axis(factors, where[np.newaxis, np.newaxis, ..., np.newaxis], 3)
+    for i in np.flatnonzero(odd):
+        factors[:, :, i], pivots[i] = _factor_one(stack[:, :, i])
+    return factors, pivots
+
+
+def _exchanges(order: npt.NDArray[np.intp], count: int) -> Pivots:
+    """The exchanges of rows that bring rows ``order[:, :count]`` to the top, for a stack."""
+    each = np.arange(len(order))
+    rows = np.broadcast_to(np.arange(order.shape[1]), order.shape).copy()
+    places = rows.copy()  # places[rows] = 0, 1, ...
+    pivots = np.empty((len(order), count), dtype=np.int32)
+    for j in range(count):
+        pivots[:, j] = place = places[each, order[:, j]]
+        moved = rows[:, j].copy()
+        rows[each, place], places[each, moved] = moved, place
+        rows[:, j], places[each, order[:, j]] = order[:, j], j
+    return pivots
+
+
+def _orders(pivots: Pivots, count: int) -> npt.NDArray[np.intp]:
+    """As `order_of`, for a stack (B, k) of exchanges."""
+    each = np.arange(len(pivots))
+    orders = np.broadcast_to(np.arange(count), (len(pivots), count)).copy()
+    for j in range(pivots.shape[1]):
+        other = orders[each, pivots[:, j]]
+        orders[each, pivots[:, j]] = orders[:, j]
+        orders[:, j] = other
+    return orders
 
 
 def _factor_one(a: Planes) -> tuple[Planes, list[int]]:
