@@ -159,6 +159,22 @@ def test_numpy_reaches_them(rng):
     assert (np.linalg.matrix_power(a, 3) == matrix_power(a, 3)).all()
 
 
+def test_signs_are_exact(prec, rng):
+    assert (slogdet(mdla.array([[4, 1], [2, 3]], prec=prec)).sign == 1).all()
+    a = uniform(20 * 5, 5, prec, False, rng).reshape(20, 5, 5)
+    signs = slogdet(a).sign
+    assert (signs == np.linalg.slogdet(a.to_numpy())[0]).all()
+    assert (signs.planes[:, 1:] == 0).all()
+    # Pivots that are real or imaginary.
+    factors = mdla.array([3, 5, 7, 11], prec=prec) / 13
+    for units, want in (([1, 1j, 1, 1], 1j), ([1j, 1j, 1, -1j], 1j), ([-1, 1, 1j, 1j], 1)):
+        got = slogdet(mdla.diag(factors * mdla.array(units, prec=prec))).sign
+        assert got == want
+    z = mdla.array([[1 + 2j, 1], [3, 1 - 1j]], prec=prec)
+    assert abs(abs(slogdet(z).sign) - 1) <= 4 * mdla.finfo(prec).eps
+    assert slogdet(mdla.zeros((2, 2), prec=prec)).sign == 0
+
+
 @pytest.mark.parametrize("function", [inv, det, slogdet, lambda a: matrix_power(a, 2)])
 def test_bad_input(function):
     with pytest.raises(LinAlgError, match="must be square"):

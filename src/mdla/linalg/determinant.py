@@ -37,7 +37,8 @@ class SlogdetResult(NamedTuple):
     """``det(A) = sign * exp(logabsdet)``.
 
     Attributes:
-        sign: 1, -1 or 0; a number of modulus 1 or 0 for a complex A.
+        sign: 1, -1 or 0, exactly; a number of modulus 1 (to rounding) or 0 for a complex A, exactly
+            a power of i if the product of the pivots is real or imaginary.
         logabsdet: The natural logarithm of the modulus; -inf for a determinant that is zero.
     """
 
@@ -156,10 +157,14 @@ def _product(x: Planes) -> tuple[Planes, int]:
 
 
 def _sign(mantissa: Planes) -> Planes:
-    x = MDArray(mantissa)
-    size = arithmetic.absolute(x)
-    sign = mantissa if (mantissa == 0).all() else arithmetic.divide(x, size).planes
-    return sign if sign.shape[0] == mantissa.shape[0] else _planes.as_complex(sign)
+    """``m / |m|``, without a rounding if m is real or imaginary; 0 for 0, nan if not finite."""
+    leading = mantissa[:, 0]
+    if np.isfinite(leading).all() and np.count_nonzero(leading) == len(leading) == 2:
+        x = MDArray(mantissa)
+        return arithmetic.divide(x, arithmetic.absolute(x)).planes
+    sign = np.zeros_like(mantissa)
+    sign[:, 0] = np.sign(leading) if np.isfinite(leading).all() else np.nan
+    return sign
 
 
 def _log_of_modulus(mantissa: Planes, exponent: int, working: Precision) -> Planes:
