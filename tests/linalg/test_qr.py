@@ -153,6 +153,43 @@ def test_pivoting_agrees_with_scipy(rng):
     assert (p == got.P).all()
 
 
+@pytest.mark.parametrize("is_complex", [False, True], ids=["real", "complex"])
+@pytest.mark.parametrize("shape", [(6, 6), (9, 5), (4, 8)], ids=str)
+@pytest.mark.parametrize("prec", ["d", "dd", "qd"])
+def test_pivoting_of_columns_of_any_exponents(prec, shape, is_complex, rng):
+    """No column is lost beside another, and the order is that of the true lengths."""
+    m, n = shape
+    a = uniform(m, n, prec, is_complex, rng)
+    a[:, 1] = a[:, 2] + 2.0**-30 * a[:, 1]
+    a[:, 3] = 0
+    e = rng.permutation(np.array([900, -700, 0, 880, -650, 300, 301, -300])[:n])
+    q, r, p = qr(mdla.ldexp(a, e), pivoting=True)
+    assert sorted(p) == list(range(n))
+    assert column_residual(a[:, p], q, mdla.ldexp(r, -e[p]), prec) <= 10 * min(shape)
+    assert orthogonality(q, prec) <= 10 * min(shape)
+    assert not below_diagonal(r).any()
+    exponents = np.frexp(np.abs(planes_of(r)[:, 0]).max(axis=0))[1]
+    for j in range(min(shape)):
+        size = exponents[j, j] if planes_of(r)[0, 0, j, j] else -2000
+        assert (exponents[j, j:][planes_of(r)[0, 0, j, j:] != 0] <= size + 1).all()
+    kept = mdla.linalg.QR(mdla.ldexp(a, e), pivoting=True)
+    assert (p == kept.P).all()
+    assert_same_bits(kept.R, r)
+
+
+def test_pivoting_solves_with_columns_of_any_exponents():
+    factors = mdla.linalg.QR(mdla.array([[1e300, 1e-300], [1e300, 2e-300]]), pivoting=True)
+    assert factors.R[1, 1] != 0
+    x = factors.solve([1e300, 1e300])
+    assert abs(x[0] - 1) <= 8 * mdla.finfo("dd").eps
+    assert qr(mdla.array([[1e-300, 1e300], [2e-300, 1e300]]), pivoting=True).P.tolist() == [1, 0]
+
+
+def test_pivoting_orders_rests_that_are_tiny():
+    a = mdla.array([[1, 1, 1], [0, 1e-250, 0], [0, 0, 2e-250]], prec="hd")
+    assert qr(a, pivoting=True).P.tolist() == [0, 2, 1]
+
+
 def test_columns_are_factored_to_their_own_size(prec, rng):
     for name in ("graded_columns", "scaled_columns"):
         if prec in ("od", "da", "hd") and name == "scaled_columns":

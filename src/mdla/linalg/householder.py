@@ -23,6 +23,7 @@ from mdla import _native
 from mdla.core.arithmetic import negative
 from mdla.core.array import MDArray
 from mdla.linalg.gram import gram_block
+from mdla.linalg.inputs import exponents_along, is_moderate, times_power
 from mdla.linalg.products import adjoint, adjoint_times, multiply, subtract_product
 from mdla.linalg.progress import stage
 
@@ -186,24 +187,31 @@ def form_q(reflectors: list[BlockReflector], like: Planes, rows: int, columns: i
 
 
 def factor_pivoted(
-    work: Planes, count: int, columns: int, keep: bool = True
+    work: Planes,
+    count: int,
+    columns: int,
+    keep: bool = True,
+    exponents: npt.NDArray[np.int32] | None = None,
 ) -> tuple[list[BlockReflector], npt.NDArray[np.intp]]:
     """As `factor`, with column pivoting among the first ``columns`` columns.
 
     The order is that of the longest rests, chosen in rounds: in double precision as far as that is
-    exact enough, then again from the remaining columns, exactly updated.
+    exact enough, then again from the remaining columns, exactly updated. Columns that are scaled
+    by ``2**-exponents`` (1, columns) are compared as they were before.
 
     Returns:
         The reflectors, and the order: column j of the permuted matrix is column ``order[j]``.
     """
     order = np.arange(columns)
+    units = np.zeros((1, columns), dtype=np.int32) if exponents is None else exponents
     reflectors: list[BlockReflector] = []
     first = 0
     with stage("QR factorisation with pivoting", count, "column") as advance:
         while first < count:
-            rest = work[:, :, first:, first:columns]
+            rest = work[:, :1, first:, first:columns]
             most = min(count - first, _PIVOT_ROUND)
-            taken, chosen = _native.pivot_order(rest, _PIVOT_RANGE, most)
+            lengths = _comparable(rest, units[:, order[first:]])
+            taken, chosen = _native.pivot_order(lengths, _PIVOT_RANGE, most)
             if taken == 0:
                 # Only zeros are left (or nans, which have no order).
                 taken = count - first
@@ -214,3 +222,17 @@ def factor_pivoted(
             first += taken
             advance(taken)
     return reflectors, order
+
+
+def _comparable(columns: Planes, exponents: npt.NDArray[np.int32]) -> Planes:
+    """Columns times ``2**exponents``, and all times a power that brings the longest near one.
+
+    What is too short for doubles then is zero, and waits for another round.
+    """
+    sizes = (exponents + exponents_along(columns, -2))[:, columns.any(axis=(0, 1, 2))]
+    if not exponents.any() and is_moderate(sizes):
+        return columns
+    columns = columns.copy()
+    if sizes.size:
+        times_power(columns, exponents - sizes.max())
+    return columns

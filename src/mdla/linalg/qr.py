@@ -163,7 +163,7 @@ def factor_scaled(
 
     Returns:
         R of the scaled matrix above zeros, the reflectors if they are to be kept, the order of the
-        columns or None, and the exponents that the columns of R are to be multiplied with.
+        columns or None, and the exponents of two that the columns of R are to be scaled with.
     """
     rows, columns = a.shape[-2:]
     count = min(rows, columns)
@@ -171,12 +171,11 @@ def factor_scaled(
     exponents = exponents_along(work, -2)
     if is_moderate(exponents):
         exponents[...] = 0
-    elif pivoting:  # the lengths of the columns matter, so they keep their ratios
-        exponents = exponents_along(work, -2, -1)
     times_power(work, -exponents)
     if not pivoting:
         return work, factor(work, count, keep), None, exponents
-    return work, *factor_pivoted(work, count, columns, keep), exponents
+    reflectors, order = factor_pivoted(work, count, columns, keep, exponents)
+    return work, reflectors, order, exponents[:, order]
 
 
 def _with_reflectors(work: Planes, reflectors: list[BlockReflector]) -> Planes:
