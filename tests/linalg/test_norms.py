@@ -93,10 +93,41 @@ def test_condition_of_singular_matrices(prec):
     assert float(cond(mdla.ones((2, 3), prec=prec)[:1])) == 1
     with pytest.raises(LinAlgError, match="square"):
         cond(mdla.ones((2, 3), prec=prec), 1)
-    with pytest.raises(LinAlgError, match="no entries"):
+    with pytest.raises(LinAlgError, match="needs entries"):
         cond(mdla.zeros((0, 0), prec=prec))
     with pytest.raises(ValueError, match="unknown p"):
         cond(mdla.eye(2, prec=prec), "nuc")
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (2, 0, 0), (0, 2, 2)], ids=str)
+def test_empty_matrices_as_in_numpy(shape, prec):
+    a = mdla.zeros(shape, prec=prec)
+    for ord in (None, "fro", "nuc", 1, 2, np.inf):
+        got = norm(a, ord, (-2, -1))
+        assert got.shape == shape[:-2]
+        assert (got == 0).all()
+        assert norm(a, ord, (-2, -1), keepdims=True).shape == (*shape[:-2], 1, 1)
+    for ord in (-1, -2, -np.inf):
+        try:
+            want = np.linalg.norm(a.to_numpy(), ord, (-2, -1))
+        except ValueError:
+            with pytest.raises(ValueError, match="smallest"):
+                norm(a, ord, (-2, -1))
+        else:
+            assert np.array_equal(norm(a, ord, (-2, -1)).to_numpy(), want)
+    for p in (None, 1, 2, -2, np.inf, "fro"):
+        if shape == (0, 2, 2):
+            assert cond(a, p).shape == (0,)
+        elif p is None:
+            with pytest.raises(LinAlgError, match="needs entries"):
+                cond(a, p)
+
+
+def test_empty_vectors_as_in_numpy(prec):
+    assert norm(mdla.zeros(0, prec=prec), np.inf) == 0
+    assert norm(mdla.zeros((0, 3), prec=prec), np.inf, 0).tolist() == [0, 0, 0]
+    with pytest.raises(ValueError, match="smallest"):
+        norm(mdla.zeros(0, prec=prec), -np.inf)
 
 
 @COMPLEX

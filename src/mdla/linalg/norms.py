@@ -39,10 +39,11 @@ def norm(a: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
         keepdims: Whether reduced axes stay, with length one.
 
     Returns:
-        The norms; nan for norms by singular values of what is not finite.
+        The norms; nan for norms by singular values of what is not finite, 0 for what is empty.
 
     Raises:
-        ValueError: The order is not supported for that many axes.
+        ValueError: The order is not supported for that many axes, or asks for the smallest of no
+            numbers.
 
     Example:
         >>> import mdla
@@ -70,12 +71,27 @@ def _vector_norm(a: MDArray, ord: Any, axis: int, keepdims: bool) -> MDArray:
         return to_array(count, a.precision)
     size = absolute(a)
     if ord == np.inf:
-        return reductions.max(size, axis, keepdims=keepdims)
+        return _largest(size, axis, keepdims)
     if ord == -np.inf:
-        return reductions.min(size, axis, keepdims=keepdims)
+        return _least(size, axis, keepdims)
     if ord == 1:
         return reductions.sum(size, axis, keepdims=keepdims)
     raise ValueError(f"unknown vector norm ord={ord!r}; write None, 0, 1, 2, inf or -inf")
+
+
+def _largest(sizes: MDArray, axis: int, keepdims: bool = True) -> MDArray:
+    """The largest of numbers that are not negative; 0 if there are none."""
+    reduce = reductions.max if sizes.shape[axis] else reductions.sum
+    return reduce(sizes, axis, keepdims=keepdims)
+
+
+def _least(sizes: MDArray, axis: int, keepdims: bool = True) -> MDArray:
+    if sizes.shape[axis] == 0:
+        raise ValueError(
+            "norm: the norms by a smallest one (ord -1, -2, -inf) are not defined where there is "
+            "none; write 1, 2 or inf, which give 0"
+        )
+    return reductions.min(sizes, axis, keepdims=keepdims)
 
 
 def _matrix_norm(a: MDArray, ord: Any, axes: tuple[int, ...], keepdims: bool) -> MDArray:
@@ -84,8 +100,8 @@ def _matrix_norm(a: MDArray, ord: Any, axes: tuple[int, ...], keepdims: bool) ->
     if ord in (1, -1, np.inf, -np.inf):
         summed, kept = (axes[0], axes[1]) if abs(ord) == 1 else (axes[1], axes[0])
         sums = reductions.sum(absolute(a), summed, keepdims=True)
-        extreme = reductions.max if ord > 0 else reductions.min
-        result = extreme(sums, kept, keepdims=True)
+        extreme = _largest if ord > 0 else _least
+        result = extreme(sums, kept)
     elif ord in (2, -2, "nuc"):
         result = _singular_norm(a, ord, axes)
     else:
@@ -105,9 +121,9 @@ def _singular_norm(a: MDArray, ord: Any, axes: tuple[int, ...]) -> MDArray:
     if ord == "nuc":
         result = reductions.sum(s, -2, keepdims=True)
     elif ord == 2:
-        result = reductions.max(s, -2, keepdims=True)
+        result = _largest(s, -2)
     else:
-        result = reductions.min(s, -2, keepdims=True)
+        result = _least(s, -2)
     return MDArray(np.moveaxis(result.planes, [-2, -1], [axis + 2 for axis in axes]))
 
 
@@ -129,7 +145,8 @@ def cond(a: Any, p: Any = None, *, prec: Any = None) -> MDArray:
         The condition numbers (...), inf for exactly singular matrices, nan for those with nans.
 
     Raises:
-        LinAlgError: ``a`` is no matrix, has no entries, or is not square and p needs an inverse.
+        LinAlgError: ``a`` is no matrix, its matrices have no entries, or they are not square and p
+            needs an inverse.
         ValueError: There is no such norm or precision.
 
     Example:
@@ -144,8 +161,8 @@ def cond(a: Any, p: Any = None, *, prec: Any = None) -> MDArray:
     by_values = p in (None, 2, -2)
     require_matrix("cond", "a", planes, square=not by_values)
     matrix = MDArray(planes)
-    if matrix.size == 0:
-        raise LinAlgError(f"cond: a has no entries, got shape {matrix.shape}")
+    if 0 in matrix.shape[-2:]:
+        raise LinAlgError(f"cond: a matrix needs entries, got shape {matrix.shape}")
     if by_values:
         s = svdvals(matrix, check_finite=False)
         ends = (s[..., -1], s[..., 0]) if p == -2 else (s[..., 0], s[..., -1])
