@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 
 import numpy as np
 import pytest
 
-from tests.registry import PRECS, load_profile
+# Two processes share the cores: threads that wait must not spin. Read when the library is loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+from tests.registry import PRECS, load_profile  # noqa: E402
 
 load_profile()
 

@@ -186,4 +186,6 @@ def test_bad_input():
         cholesky([[np.nan, 0], [0, 1]], check_finite=False)
     with pytest.raises(LinAlgError, match="diagonal of c is zero"):
         cho_solve((mdla.zeros((2, 2)), True), [1, 1])
+    with pytest.raises(ValueError, match=r"the pair \(c, lower\) of cho_factor"):
+        cho_solve((mdla.eye(2),), [1, 1])
     assert cholesky([[Fraction(1, 4)]], prec="qd").item() == Fraction(1, 2)

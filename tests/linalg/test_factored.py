@@ -80,6 +80,14 @@ def test_bad_input(rng):
         QR(mdla.ones((2, 3))).solve([1, 2])
     with pytest.raises(LinAlgError, match="dependent"):
         QR(mdla.ones((3, 2))).solve([1, 2, 3])
-    with pytest.raises(LinAlgError, match="rows"):
-        QR(mdla.ones((3, 2))).apply_q([1, 2])
+    for apply in (QR(mdla.ones((3, 2))).apply_q, QR(mdla.ones((3, 2))).apply_qh):
+        for c in ([1, 2], 1, mdla.ones((2, 3, 3))):
+            with pytest.raises(
+                LinAlgError, match=r"3 rows, so c needs the shape \(3,\) or \(3, k\)"
+            ):
+                apply(c)
+    with pytest.raises(LinAlgError, match="so b needs the shape"):
+        QR(mdla.eye(3)).solve([1, 2])
+    with pytest.raises(ValueError, match="rcond is nan"):
+        QR(mdla.eye(3)).rank(np.nan)
     assert repr(QR(mdla.ones((3, 2), prec="qd"))) == "<QR factorisation of a qd matrix (3, 2)>"

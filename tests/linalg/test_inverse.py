@@ -222,6 +222,8 @@ def test_integer_powers_are_exact():
     )
     with pytest.raises(TypeError, match="must be an integer"):
         matrix_power(mdla.eye(2), 0.5)
+    with pytest.raises(LinAlgError, match=r"^matrix_power: n = -2 needs an inverse: a is singular"):
+        matrix_power(mdla.zeros((2, 2)), -2)
     assert matrix_power(mdla.zeros((0, 2, 2)), 3).shape == (0, 2, 2)
     assert matrix_power(mdla.zeros((2, 0, 0)), 0).shape == (2, 0, 0)
     assert (matrix_power(mdla.ones((2, 2, 2)), 0) == mdla.eye(2)).all()

@@ -250,10 +250,17 @@ def test_bad_input():
     factors = lu_factor(mdla.eye(2))
     with pytest.raises(ValueError, match="unknown trans 3"):
         lu_solve(factors, [1, 1], 3)
-    with pytest.raises(ValueError, match="piv must hold row numbers below 2"):
+    with pytest.raises(ValueError, match=r"lu_solve: unknown trans \[1\]"):
+        lu_solve(factors, [1, 1], [1])
+    with pytest.raises(ValueError, match="row numbers from 0 to 1, got 5"):
         lu_solve((factors.lu, [0, 5]), [1, 1])
-    with pytest.raises(ValueError, match="piv must hold"):
+    with pytest.raises(ValueError, match=r"piv must have the shape \(2,\), got \(1,\)"):
         lu_solve((factors.lu, [0]), [1, 1])
+    with pytest.raises(ValueError, match="piv must hold integers, got float64"):
+        lu_solve((factors.lu, [0.0, 1.0]), [1, 1])
+    for pair in ((factors.lu,), factors.lu[0, 0], 3):
+        with pytest.raises(ValueError, match=r"the pair \(lu, piv\) of lu_factor"):
+            lu_solve(pair, [1, 1])
     with pytest.raises(LinAlgError, match="b needs the shape"):
         lu_solve(factors, [1, 1, 1])
     with pytest.raises(LinAlgError, match="must be square"):

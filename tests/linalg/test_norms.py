@@ -144,6 +144,11 @@ def test_rank(is_complex, prec, rng):
     assert np.linalg.matrix_rank(stack).tolist() == [2, 1]
 
 
+def test_rank_of_what_is_not_finite():
+    with pytest.raises(ValueError, match=r"matrix_rank: A has infinities or nans; remove them$"):
+        matrix_rank([[np.nan, 1], [1, 1]])
+
+
 def test_rank_is_that_of_the_precision(rng):
     """H_12 has condition 1.7e16 and Lauchli's matrix 1 / sqrt(eps)."""
     assert matrix_rank(hilbert(12, 12, "dd", False, rng)) == 12

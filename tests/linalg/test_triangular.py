@@ -155,6 +155,8 @@ def test_zero_on_the_diagonal(prec):
 
 def test_bad_input():
     a = mdla.eye(3)
+    with pytest.raises(ValueError, match=r"unknown trans \[1\]"):
+        solve_triangular(mdla.eye(2), [1, 1], [1])
     with pytest.raises(ValueError, match="unknown trans 'X'"):
         solve_triangular(a, [1, 1, 1], trans="X")
     with pytest.raises(LinAlgError, match=r"a must be square, got shape \(2, 3\)"):

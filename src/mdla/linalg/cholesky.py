@@ -123,9 +123,16 @@ def cho_solve(c_and_lower: Any, b: Any, *, prec: Any = None, check_finite: bool 
     Raises:
         LinAlgError: The factor is not square, or the sizes do not match, or its diagonal has a
             zero.
-        ValueError: The precision does not exist, or an operand is not finite.
+        ValueError: The first argument is no pair, the precision does not exist, or an operand is
+            not finite.
     """
-    factor, lower = c_and_lower
+    try:
+        factor, lower = c_and_lower
+    except (TypeError, ValueError):
+        raise ValueError(
+            "cho_solve: the first argument must be the pair (c, lower) of cho_factor; "
+            "write cho_solve(cho_factor(a), b)"
+        ) from None
     inputs = read_inputs("cho_solve", check_finite, prec, c=factor, b=b)
     t, right = inputs.planes
     require_matrix("cho_solve", "c", t, square=True)

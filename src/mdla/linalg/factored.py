@@ -15,7 +15,7 @@ from mdla.core.array import MDArray
 from mdla.linalg.householder import apply, apply_adjoint, form_q
 from mdla.linalg.inputs import LinAlgError, exponents_along, read_inputs, times_power
 from mdla.linalg.qr import factor_scaled
-from mdla.linalg.triangular import require_right_side, substitute
+from mdla.linalg.triangular import substitute
 
 __all__ = ["QR"]
 
@@ -94,7 +94,12 @@ class QR:
 
         Args:
             rcond: By default ``max(m, n) eps``.
+
+        Raises:
+            ValueError: ``rcond`` is nan.
         """
+        if rcond is not None and np.isnan(rcond):
+            raise ValueError("rank: rcond is nan; write None for max(m, n) eps")
         tolerance = max(self.shape) * self._inputs.eps if rcond is None else rcond
         r = self._work[:, 0, : min(self.shape)].copy()
         times_power(r, self._exponents)
@@ -107,7 +112,7 @@ class QR:
         Raises:
             LinAlgError: c has another number of rows.
         """
-        x, deliver = self._right("apply_q", c)
+        x, deliver = self._right("apply_q", "c", c)
         apply(self._reflectors, x)
         return deliver(x)
 
@@ -117,7 +122,7 @@ class QR:
         Raises:
             LinAlgError: c has another number of rows.
         """
-        x, deliver = self._right("apply_qh", c)
+        x, deliver = self._right("apply_qh", "c", c)
         for block in self._reflectors:
             apply_adjoint(block, x)
         return deliver(x)
@@ -146,7 +151,7 @@ class QR:
         times_power(scaled, -units)
         if n and _native.reciprocal_condition(scaled) < n * self._inputs.eps:
             raise LinAlgError(f"solve: the columns are dependent to working precision; {advice}")
-        x, deliver = self._right("solve", b)
+        x, deliver = self._right("solve", "b", b)
         for block in self._reflectors:
             apply_adjoint(block, x)
         y = np.ascontiguousarray(x[:, :, :n])
@@ -156,15 +161,19 @@ class QR:
             y[:, :, self.P] = y.copy()
         return deliver(y)
 
-    def _right(self, function: str, c: Any) -> tuple[Planes, _Deliver]:
+    def _right(self, function: str, name: str, c: Any) -> tuple[Planes, _Deliver]:
         """A right-hand side in the format of the factors, and how results are delivered."""
-        inputs = read_inputs(function, False, self._inputs.result, c=c)
-        right, is_vector = require_right_side(function, self._work, inputs.planes[0])
-        if len(_planes.shape_of(right)) != 2:
+        inputs = read_inputs(function, False, self._inputs.result, **{name: c})
+        right = inputs.planes[0]
+        shape, rows = _planes.shape_of(right), self.shape[0]
+        if len(shape) not in (1, 2) or shape[0] != rows:
             raise LinAlgError(
-                f"{function}: the right-hand side must be a vector or a matrix, got shape "
-                f"{_planes.shape_of(right)}"
+                f"{function}: the factored matrix has {rows} rows, so {name} needs the shape "
+                f"({rows},) or ({rows}, k), got {shape}"
             )
+        is_vector = len(shape) == 1
+        if is_vector:
+            right = right[..., np.newaxis]
         if len(self._work) == 2:
             right = _planes.as_complex(right)
         elif len(right) == 2:  # both parts of it, side by side

@@ -20,7 +20,7 @@ from mdla.core.creation import asarray, eye
 from mdla.core.precision import Precision, from_layout
 from mdla.core.protocols import implements
 from mdla.gemm import matmul
-from mdla.linalg.inputs import read_inputs, require_matrix, stacked, times_power
+from mdla.linalg.inputs import LinAlgError, read_inputs, require_matrix, stacked, times_power
 from mdla.linalg.solve import inv
 
 __all__ = ["expm", "matrix_power"]
@@ -66,7 +66,11 @@ def matrix_power(a: Any, n: int, *, prec: Any = None) -> MDArray:
     require_matrix("matrix_power", "a", inputs.planes[0], square=True)
     base = MDArray(inputs.planes[0])
     if exponent < 0:
-        base, exponent = inv(base, check_finite=False), -exponent
+        try:
+            base, exponent = inv(base, check_finite=False), -exponent
+        except LinAlgError as error:
+            message = str(error).replace("inv:", f"matrix_power: n = {exponent} needs an inverse:")
+            raise LinAlgError(message) from None
     power = _identity_like(base.planes) if exponent == 0 else None
     while exponent:
         if exponent & 1:

@@ -78,6 +78,12 @@ def read_inputs(function: str, check_finite: bool, prec: Any, **operands: Any) -
     return Inputs(planes, result)
 
 
+def require_finite(function: str, name: str, planes: Planes) -> None:
+    """Raise ValueError for infinities and nans where nothing can be computed with them."""
+    if not np.isfinite(planes[:, 0]).all():
+        raise ValueError(f"{function}: {name} has infinities or nans; remove them")
+
+
 def require_matrix(function: str, name: str, planes: Planes, square: bool = False) -> None:
     """Raise LinAlgError unless the planes hold a matrix or a stack of (square) matrices."""
     shape = _planes.shape_of(planes)

@@ -22,7 +22,7 @@ from mdla.linalg.inputs import (
     stacked,
     times_power,
 )
-from mdla.linalg.triangular import TRANS, require_right_side
+from mdla.linalg.triangular import operation, require_right_side
 
 __all__ = ["LUFactorResult", "LUResult", "PermutedLUResult", "lu", "lu_factor", "lu_solve"]
 
@@ -201,24 +201,20 @@ def lu_solve(
         >>> print(mdla.linalg.lu_solve(factors, [9, 7]))
         [2. 1.]
     """
-    if trans not in TRANS:
+    op = operation("lu_solve", trans)
+    try:
+        factors, piv = lu_and_piv
+    except (TypeError, ValueError):
         raise ValueError(
-            f"lu_solve: unknown trans {trans!r}; write 0 or 'N' for a, 1 or 'T' for its "
-            "transpose, 2 or 'C' for its conjugate transpose"
-        )
-    factors, piv = lu_and_piv
+            "lu_solve: the first argument must be the pair (lu, piv) of lu_factor; "
+            "write lu_solve(lu_factor(a), b)"
+        ) from None
     inputs = read_inputs("lu_solve", check_finite, prec, lu=factors, b=b)
     t, right = inputs.planes
     require_matrix("lu_solve", "lu", t, square=True)
     right, is_vector = require_right_side("lu_solve", t, right)
     n = t.shape[-1]
-    piv = np.asarray(piv)
-    shape = (*_planes.shape_of(t)[:-2], n)
-    if piv.shape != shape or (piv.size and not (piv.min() >= 0 and piv.max() < n)):
-        raise ValueError(
-            f"lu_solve: piv must hold row numbers below {n} in the shape {shape}, got shape "
-            f"{piv.shape}; write lu_solve(lu_factor(a), b)"
-        )
+    piv = _read_pivots(piv, (*_planes.shape_of(t)[:-2], n))
     batch = np.broadcast_shapes(_planes.shape_of(t)[:-2], _planes.shape_of(right)[:-2])
     x = np.array(stacked(right, batch), order="C")
     t = stacked(t, batch)
@@ -231,9 +227,25 @@ def lu_solve(
         )
     for i in range(x.shape[2]):
         order = order_of(piv[i].tolist(), n)
-        x[:, :, i] = solve_factored(t[:, :, i], order, x[:, :, i], TRANS[trans])
+        x[:, :, i] = solve_factored(t[:, :, i], order, x[:, :, i], op)
     x = x.reshape(*x.shape[:2], *batch, *x.shape[3:])
     return inputs.deliver(x[..., 0] if is_vector else x)
+
+
+def _read_pivots(piv: Any, shape: tuple[int, ...]) -> npt.NDArray[np.intp]:
+    """The exchanges of rows given to `lu_solve`, checked."""
+    n, pivots = shape[-1], np.asarray(piv)
+    advice = "write lu_solve(lu_factor(a), b)"
+    if pivots.shape != shape:
+        raise ValueError(f"lu_solve: piv must have the shape {shape}, got {pivots.shape}; {advice}")
+    if pivots.size and pivots.dtype.kind not in "iu":
+        raise ValueError(f"lu_solve: piv must hold integers, got {pivots.dtype}; {advice}")
+    wrong = pivots[(pivots < 0) | (pivots >= n)]
+    if wrong.size:
+        raise ValueError(
+            f"lu_solve: piv must hold row numbers from 0 to {n - 1}, got {wrong[0]}; {advice}"
+        )
+    return pivots.astype(np.intp)
 
 
 def _read(

@@ -13,7 +13,7 @@ from mdla.core.comparison import greater, not_equal
 from mdla.core.operands import to_array
 from mdla.core.protocols import implements
 from mdla.gemm import matmul
-from mdla.linalg.inputs import Inputs, read_inputs, require_matrix
+from mdla.linalg.inputs import Inputs, read_inputs, require_finite, require_matrix
 from mdla.linalg.svd import svd
 
 __all__ = ["matrix_rank", "pinv"]
@@ -47,7 +47,8 @@ def matrix_rank(
     """
     if tol is not None and rtol is not None:
         raise ValueError("matrix_rank: got tol and rtol; write one of them")
-    inputs = read_inputs("matrix_rank", True, prec, A=A)
+    inputs = read_inputs("matrix_rank", False, prec, A=A)
+    require_finite("matrix_rank", "A", inputs.planes[0])
     matrix = MDArray(inputs.planes[0])
     if matrix.ndim < 2:
         return int(bool(not_equal(matrix, 0).any()))

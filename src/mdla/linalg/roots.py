@@ -16,7 +16,7 @@ from mdla.core.comparison import where
 from mdla.core.creation import array, zeros
 from mdla.core.manipulation import concatenate
 from mdla.core.protocols import implements
-from mdla.linalg.inputs import LinAlgError, read_inputs
+from mdla.linalg.inputs import LinAlgError, read_inputs, require_finite
 from mdla.linalg.spectral import at_limbs, from_double, resolution, times_two
 
 __all__ = ["roots"]
@@ -62,8 +62,9 @@ def roots(p: Any, *, prec: Any = None) -> MDArray:
         >>> print(mdla.sort(mdla.roots(mdla.array([2, -6, 4, 0], prec="qd"))))
         [0. 1. 2.]
     """
-    inputs = read_inputs("roots", True, prec, p=p)
+    inputs = read_inputs("roots", False, prec, p=p)
     planes = inputs.planes[0]
+    require_finite("roots", "p", planes)
     if len(_planes.shape_of(planes)) != 1:
         raise ValueError(
             f"roots: p must be a vector of coefficients, got shape {_planes.shape_of(planes)}; "

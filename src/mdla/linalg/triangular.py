@@ -14,7 +14,7 @@ from mdla.core.array import MDArray
 from mdla.linalg.householder import multiply
 from mdla.linalg.inputs import LinAlgError, read_inputs, require_matrix, stacked
 
-__all__ = ["TRANS", "require_right_side", "solve_triangular", "substitute"]
+__all__ = ["operation", "require_right_side", "solve_triangular", "substitute"]
 
 Planes = npt.NDArray[Any]
 
@@ -24,8 +24,8 @@ _LEAF = {1: 64, 2: 32, 3: 32, 4: 16, 5: 16, 8: 8, 10: 8, 16: 8}
 _BLOCK = {1: 64, 2: 128, 3: 64, 4: 64, 5: 64, 8: 32, 10: 32, 16: 32}
 _MANY = 8
 
-#: SciPy's names of the operations on a matrix.
-TRANS: dict[Any, str] = {0: "N", 1: "T", 2: "C", "N": "N", "T": "T", "C": "C"}
+# SciPy's names of the operations on a matrix.
+_TRANS: dict[Any, str] = {0: "N", 1: "T", 2: "C", "N": "N", "T": "T", "C": "C"}
 
 
 def solve_triangular(
@@ -69,18 +69,13 @@ def solve_triangular(
         ...
         numpy.linalg.LinAlgError: solve_triangular: entry [1, 1] of a is zero, so a is singular...
     """
-    if trans not in TRANS:
-        raise ValueError(
-            f"solve_triangular: unknown trans {trans!r}; write 0 or 'N' for a, 1 or 'T' for its "
-            "transpose, 2 or 'C' for its conjugate transpose"
-        )
+    op = operation("solve_triangular", trans)
     inputs = read_inputs("solve_triangular", check_finite, prec, a=a, b=b)
     t, right = inputs.planes
     require_matrix("solve_triangular", "a", t, square=True)
     right, is_vector = require_right_side("solve_triangular", t, right)
     if not unit_diagonal:
         _require_nonzero_diagonal(t)
-    op = TRANS[trans]
     if op != "N":
         t, lower = t.swapaxes(-1, -2), not lower
     if op == "C" and t.shape[0] == 2:
@@ -95,6 +90,21 @@ def solve_triangular(
             substitute(t[:, :, i], x[:, :, i], lower, unit_diagonal)
     x = x.reshape(*x.shape[:2], *batch, *x.shape[3:])
     return inputs.deliver(x[..., 0] if is_vector else x)
+
+
+def operation(function: str, trans: Any) -> str:
+    """Its letter "N", "T" or "C" for a name of an operation on a matrix.
+
+    Raises:
+        ValueError: There is no such name.
+    """
+    try:
+        return _TRANS[trans]
+    except (KeyError, TypeError):  # what is not hashable is no name either
+        raise ValueError(
+            f"{function}: unknown trans {trans!r}; write 0 or 'N' for a, 1 or 'T' for its "
+            "transpose, 2 or 'C' for its conjugate transpose"
+        ) from None
 
 
 def require_right_side(function: str, a: Planes, b: Planes) -> tuple[Planes, bool]:
