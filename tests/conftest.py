@@ -12,7 +12,7 @@ import pytest
 # Two processes share the cores: threads that wait must not spin. Read when the library is loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-from tests.registry import PRECS, load_profile  # noqa: E402
+from tests.registry import PRECS, load_profile
 
 load_profile()
 

@@ -186,8 +186,8 @@ def corrected(x: MDArray, g: MDArray, f: MDArray, step: Step, limbs: int) -> MDA
     second = step.turn * (step.turn + step.half)
     if second > error:
         short = limbs_for(error / second, few)
-        left = at_limbs(g, short) + times_two(at_limbs(f, short), -1)
-        e = e + matmul(left, at_limbs(f, short), prec=_FORMATS[short])
+        factor = at_limbs(g, short) + times_two(at_limbs(f, short), -1)
+        e = e + matmul(factor, at_limbs(f, short), prec=_FORMATS[short])
     x = plus_product(x, e, step.turn + step.half, error, limbs)
     for size, left in itertools.pairwise(step.polished):
         r = defect(x, limbs_for(min(error, left), limbs))
