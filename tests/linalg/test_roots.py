@@ -116,7 +116,7 @@ def test_close_roots_that_coincide_in_double_precision(bits, others, prec):
 
 @pytest.mark.parametrize("count", [3, 4])
 def test_cluster_that_coincides_in_double_precision(count):
-    """Evenly spaced by 2^-60 in hd, and equal numbers keep their steps apart."""
+    """Three or four roots, evenly spaced by 2^-60."""
     zeros = [1 + Fraction(k, 1 << 60) for k in range(count)]
     z = roots(mdla.array(coefficients(zeros), prec="hd"))
     assert max(errors(z, zeros, "hd")) * float(precision("hd").eps) <= 2.0**-500

@@ -38,11 +38,12 @@ def roots(p: Any, *, prec: Any = None) -> MDArray:
 
     The eigenvalues of the companion matrix in double precision are refined all together by the
     iteration of Ehrlich and Aberth (O. Aberth, Math. Comp. 27 (1973) 339-344; D. A. Bini, Numer.
-    Algorithms 13 (1996) 179-200) until the value of the polynomial at each is within the rounding
-    errors of its evaluation, ``|p(z)| <= 8 n eps sum |p_k| |z|^(n-k)``. So each root is exact for
-    coefficients that are changed by at most 8 n eps relatively: simple roots are as accurate as
-    their condition allows, and a root of multiplicity m appears as m numbers around it, at a
-    distance of the order of ``eps^(1/m)``.
+    Algorithms 13 (1996) 179-200), moved apart before where they coincide, until the value of the
+    polynomial at each is within the rounding errors of its evaluation,
+    ``|p(z)| <= 8 n eps sum |p_k| |z|^(n-k)``. So each root is exact for coefficients that are
+    changed by at most 8 n eps relatively: simple roots are as accurate as their condition allows,
+    and a root of multiplicity m appears as m numbers around it, at a distance of the order of
+    ``eps^(1/m)``.
 
     Args:
         p: The coefficients, highest power first: a vector; leading zeros are ignored, trailing
