@@ -63,7 +63,7 @@ def exp(a: Any) -> MDArray:
     Example:
         >>> import mdla
         >>> print(mdla.exp(mdla.array(1, prec="qd")))
-        2.71828182845904523536028747135266249775724709369995957496696763
+        2.71828182845904523536028747135266249775724709369995957496696762771
     """
     return _apply("exp", a)
 
@@ -75,7 +75,7 @@ def expm1(a: Any) -> MDArray:
     Example:
         >>> import mdla
         >>> print(mdla.expm1(mdla.array("1e-40")))
-        1.0e-40
+        1e-40
     """
     return _apply("expm1", a)
 
@@ -90,8 +90,8 @@ def log(a: Any) -> MDArray:
     Example:
         >>> import mdla
         >>> print(mdla.log(mdla.array([2, 0, -1])))
-        [0.69314718055994530941723212145818                               -inf
-                                        nan]
+        [0.693147180559945309417232121458                             -inf
+                                      nan]
     """
     return _apply("log", a)
 
@@ -127,7 +127,7 @@ def sin(a: Any) -> MDArray:
     Example:
         >>> import mdla
         >>> print(mdla.sin(mdla.ldexp(mdla.array(1, prec="qd"), 1000)))
-        -0.15920170308624246600003406006934246681442536026735709726541844
+        -0.159201703086242438240048630820839033813686898777465015367510856942
     """
     return _apply("sin", a)
 
@@ -195,7 +195,7 @@ def arctan2(y: Any, x: Any) -> MDArray:
     Example:
         >>> import mdla
         >>> print(mdla.arctan2(mdla.array([1, 0]), -1))
-        [2.3561944901923449288469825374596 3.1415926535897932384626433832795]
+        [2.35619449019234492884698253746 3.14159265358979323846264338328]
     """
     operands, result, working = unify(y, x)
     _real_only("arctan2", operands)
@@ -212,8 +212,8 @@ def hypot(x: Any, y: Any) -> MDArray:
 
     Example:
         >>> import mdla
-        >>> mdla.hypot(mdla.array(3e200), 4e200) == 5e200
-        array(True)
+        >>> bool(mdla.hypot(mdla.array(3 * 2.0**800), 4 * 2.0**800) == 5 * 2.0**800)
+        True
     """
     operands, result, working = unify(x, y)
     _real_only("hypot", operands)
@@ -231,7 +231,7 @@ def angle(z: Any, deg: bool = False) -> MDArray:
     Example:
         >>> import mdla
         >>> print(mdla.angle(mdla.array(1j)))
-        1.5707963267948966192313216916398
+        1.57079632679489661923132169163975
     """
     a = to_array(z)
     # A view of the zero imaginary part of real numbers would be read-only; any zero will do.
