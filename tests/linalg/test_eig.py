@@ -75,8 +75,9 @@ def test_structured(name, prec, rng):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("prec", ["ds", "td", "od", "hd"])
 @pytest.mark.parametrize("name", GENERAL)
-def test_structured_in_every_precision(name, prec, rng):
+def test_structured_in_other_precisions(name, prec, rng):
     check(GENERAL[name](prec, rng), prec)
 
 
