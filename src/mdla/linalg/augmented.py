@@ -33,6 +33,7 @@ from mdla.linalg.refine import (
     join_parts,
     largest,
     least_rcond,
+    ratio,
     split_parts,
 )
 from mdla.linalg.triangular import substitute
@@ -98,8 +99,7 @@ class ReflectorQR:
         substitute(adjoint(self._r), h, lower=True)
         # Q^H f = (c, d); dr = Q (h, d).
         rotated = np.array(f, order="C")
-        for block in self._reflectors:
-            apply_adjoint(block, rotated)
+        apply_adjoint(self._reflectors, rotated)
         y = (MDArray(rotated[:, :, :n]) - MDArray(h)).planes
         substitute(self._r, y, lower=False)
         rotated[:, :, :n] = h
@@ -137,7 +137,7 @@ def refine_augmented(
             dr, dx = _correction(factors, f.planes, g.planes)
             x, r = x + MDArray(dx), r + MDArray(dr)
             # The larger part counts: of a small residual, the first dr is nothing but noise.
-            size = np.maximum(_ratio(largest(dx), largest(x.planes)), _ratio(largest(dr), reach))
+            size = np.maximum(ratio(largest(dx), largest(x.planes)), ratio(largest(dr), reach))
             state = pace.step(size, np.ones(columns))
             advance(pace.gained)
             if state is None:
@@ -152,7 +152,7 @@ def refine_augmented(
     g = turned.subtract_limbs(direct.wide(np.zeros((parts, limbs, order, columns))), r.planes)
     _, last = _correction(factors, f.planes, g.planes)
     berr = _normwise(a, b, x.planes, f.planes, g.planes)
-    ferr = _ratio(largest(last), largest(x.planes))
+    ferr = ratio(largest(last), largest(x.planes))
     reached = direct.reach(factors.rcond)
     if not (berr <= 16 * rows * eps).all() or not (ferr <= 16 * eps + reached).all():
         return None
@@ -177,13 +177,6 @@ def _normwise(a: Planes, b: Planes, x: Planes, f: Planes, g: Planes) -> npt.NDAr
     rows, columns = (float(magnitudes.sum(axis=i).max(initial=0.0)) for i in (1, 0))
     reach = largest(b)
     worst: npt.NDArray[np.float64] = np.maximum(
-        _ratio(largest(f), rows * largest(x) + reach), _ratio(largest(g), columns * reach)
+        ratio(largest(f), rows * largest(x) + reach), ratio(largest(g), columns * reach)
     )
     return worst
-
-
-def _ratio(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """The quotient a / b, 0 for 0 / 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        quotient: npt.NDArray[np.float64] = np.where(a == 0, 0.0, a / b)
-    return quotient

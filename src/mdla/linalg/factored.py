@@ -123,8 +123,7 @@ class QR:
             LinAlgError: c has another number of rows.
         """
         x, deliver = self._right("apply_qh", "c", c)
-        for block in self._reflectors:
-            apply_adjoint(block, x)
+        apply_adjoint(self._reflectors, x)
         return deliver(x)
 
     def solve(self, b: Any) -> MDArray:
@@ -152,8 +151,7 @@ class QR:
         if n and _native.reciprocal_condition(scaled) < n * self._inputs.eps:
             raise LinAlgError(f"solve: the columns are dependent to working precision; {advice}")
         x, deliver = self._right("solve", "b", b)
-        for block in self._reflectors:
-            apply_adjoint(block, x)
+        apply_adjoint(self._reflectors, x)
         y = np.ascontiguousarray(x[:, :, :n])
         substitute(scaled, y, lower=False)
         times_power(y, -(units + self._exponents).swapaxes(-1, -2))

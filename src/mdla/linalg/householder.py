@@ -114,7 +114,7 @@ def factor(work: Planes, count: int, keep: bool = True, first: int = 0) -> list[
             )
             _factor_block(block.v, block.t, work[:, :, start:, start:stop], panel)
             if stop < columns:
-                apply_adjoint(block, work[:, :, :, stop:])
+                _apply_adjoint(block, work[:, :, :, stop:])
             if keep:
                 reflectors.append(block)
             advance(w)
@@ -136,7 +136,7 @@ def _factor_block(v: Planes, t: Planes, a: Planes, panel: int) -> None:
     left = BlockReflector(0, v[..., :half], t[:, :, :half, :half])
     right = BlockReflector(half, v[:, :, half:, half:], t[:, :, half:, half:])
     _factor_block(left.v, left.t, a[..., :half], panel)
-    apply_adjoint(left, a[..., half:])
+    _apply_adjoint(left, a[..., half:])
     _factor_block(right.v, right.t, a[:, :, half:, half:], panel)
     # (I - V1 T1 V1^H)(I - V2 T2 V2^H) = I - V T V^H
     inner = adjoint_times(left.v[:, :, half:], right.v)
@@ -154,7 +154,7 @@ def reduce(work: Planes, count: int) -> None:
         factor(work, count, keep=False)
 
 
-def apply_adjoint(block: BlockReflector, c: Planes) -> None:
+def _apply_adjoint(block: BlockReflector, c: Planes) -> None:
     """C <- H^H C in place for one block reflector."""
     c = c[:, :, block.first :]
     inner = adjoint_times(block.v, c)
@@ -172,6 +172,12 @@ def apply(reflectors: list[BlockReflector], c: Planes) -> None:
     """C <- Q C in place, for the product Q of the reflectors."""
     for block in reversed(reflectors):
         _apply(block, c)
+
+
+def apply_adjoint(reflectors: list[BlockReflector], c: Planes) -> None:
+    """C <- Q^H C in place, for the product Q of the reflectors."""
+    for block in reflectors:
+        _apply_adjoint(block, c)
 
 
 def form_q(reflectors: list[BlockReflector], like: Planes, rows: int, columns: int) -> Planes:

@@ -174,15 +174,14 @@ def equilibrate(
 _ABSENT = -(10**6)
 
 
-def _is_wide(lead: npt.NDArray[np.float64]) -> bool:
-    """Whether scaling by rows alone could let limbs underflow."""
-    return bool(
-        lead.max(initial=0.0) > 2.0**_MODERATE
-        or np.min(lead, where=lead > 0, initial=1.0) < 2.0**-_MODERATE
-    )
+def _is_wide(lead: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Of magnitudes (..., m, n), the matrices of which scaling by rows could lose limbs."""
+    entries = lead.reshape(*lead.shape[:-2], lead.shape[-2] * lead.shape[-1])
+    above = entries.max(axis=-1, initial=0.0) > 2.0**_MODERATE
+    below = np.where(entries > 0, entries, 1.0).min(axis=-1, initial=1.0) < 2.0**-_MODERATE
+    return np.asarray(above | below)
 
 
 def wide_matrices(stack: Planes) -> npt.NDArray[np.bool_]:
     """Of planes (c, N, B, m, n), the matrices with entries far from 1."""
-    lead = np.abs(stack[:, 0]).max(axis=0, initial=0.0)
-    return np.array([_is_wide(one) for one in lead], dtype=bool)
+    return _is_wide(np.abs(stack[:, 0]).max(axis=0, initial=0.0))

@@ -57,6 +57,7 @@ __all__ = [
     "largest",
     "least_rcond",
     "next_factorisation",
+    "ratio",
     "refine",
     "require_method",
     "split_parts",
@@ -329,7 +330,6 @@ class System:
         self.a = a
         self.form = extended(PRECISIONS_BY_LIMBS[a.shape[1]])
         self._limbs = 1
-        self._magnitudes: npt.NDArray[np.float64] | None = None
         # The residues of a small matrix are dearer than direct products with it, and those of a
         # huge one are too large to be kept.
         self._scheme, self._matrix = "auto", gemm.Prepared(MDArray(a))
@@ -371,22 +371,16 @@ class System:
 
     def berr(self, residual: MDArray, b: Planes, x: Planes) -> npt.NDArray[np.float64]:
         """The largest ``|b - A x| / (|A| |x| + |b|)`` in each column."""
-        if self._magnitudes is None:
-            self._magnitudes = np.abs(join_parts(self.a))
-        bound = self._magnitudes @ np.abs(join_parts(x)) + np.abs(join_parts(b))
-        found = np.abs(join_parts(residual.planes))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(found == 0, 0.0, found / bound)
-        worst: npt.NDArray[np.float64] = ratio.max(axis=0, initial=0.0)
+        bound = np.abs(join_parts(self.a)) @ np.abs(join_parts(x)) + np.abs(join_parts(b))
+        relative = ratio(np.abs(join_parts(residual.planes)), bound)
+        worst: npt.NDArray[np.float64] = relative.max(axis=0, initial=0.0)
         return worst
 
 
 def examine(system: System, b: Planes, x: Planes, factor: Factorisation) -> Refined:
     """What is known of a solution x of A x = b, from its residual and the correction due to it."""
     residual = system.subtract_limbs(system.wide(b), x)
-    last = largest(correction(factor, residual.planes))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        relative = np.where(last == 0, 0.0, last / largest(x))
+    relative = ratio(largest(correction(factor, residual.planes)), largest(x))
     eps = math.ldexp(1.0, -52 * b.shape[1])
     ferr = 2 * relative + eps + system.reach(factor.rcond)
     return Refined(x, 0, system.berr(residual, b, x), ferr)
@@ -461,6 +455,13 @@ def largest(planes: Planes) -> npt.NDArray[np.float64]:
     """The largest magnitude in each column."""
     sizes: npt.NDArray[np.float64] = np.abs(join_parts(planes)).max(axis=0, initial=0.0)
     return sizes
+
+
+def ratio(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The quotient a / b, 0 for 0 / 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        quotient: npt.NDArray[np.float64] = np.where(a == 0, 0.0, a / b)
+    return quotient
 
 
 def correction(factor: Factorisation, residual: Planes) -> Planes:

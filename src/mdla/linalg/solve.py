@@ -16,7 +16,6 @@ from mdla.linalg import batched
 from mdla.linalg.elimination import LUFactors
 from mdla.linalg.householder import apply_adjoint, factor
 from mdla.linalg.inputs import (
-    Inputs,
     LinAlgError,
     equilibrate,
     read_inputs,
@@ -242,15 +241,13 @@ class _Systems:
         x = np.empty_like(self.right)
         if self.batch and self.method != "refine" and batched.is_small(self.matrix):
             apart = wide_matrices(self.matrix)
-            if not apart.any():
-                x, rcond = batched.solve(self.matrix, self.right)
-                self.require_regular(rcond)
-                return x
-            x[:, :, ~apart], rcond = batched.solve(
-                self.matrix[:, :, ~apart], self.right[:, :, ~apart]
+            # A mask would copy the stack.
+            some: Any = ~apart if apart.any() else slice(None)
+            rcond = np.ones(len(apart))
+            x[:, :, some], rcond[some] = batched.solve(
+                self.matrix[:, :, some], self.right[:, :, some]
             )
-            for i, value in zip(np.flatnonzero(~apart), rcond, strict=True):
-                self.require_regular(np.array([value]), int(i))
+            self.require_regular(rcond)
         for i in np.flatnonzero(apart):
             x[:, :, i] = self.one(int(i)).x
         return x
@@ -263,7 +260,22 @@ class _Systems:
 
     def require_regular(self, rcond: npt.NDArray[np.float64], first: int = 0) -> None:
         """Raise LinAlgError if a reciprocal condition, from system ``first`` on, is too small."""
-        _require_regular(self.function, rcond, first, self.batch, self.inputs)
+        least = _SINGULAR * self.inputs.eps
+        bad = np.flatnonzero(rcond < least)
+        if not len(bad):
+            return
+        value = rcond[bad[0]]
+        place = np.unravel_index(first + bad[0], self.batch) if self.batch else ()
+        index = ", ".join(str(int(i)) for i in place)
+        which = f"{self.function}: a[{index}]" if index else f"{self.function}: a"
+        advice = "write mdla.lstsq(a, b) for a least-squares solution"
+        if value == 0:
+            raise LinAlgError(f"{which} is singular; {advice}")
+        raise LinAlgError(
+            f"{which} is singular to working precision: its reciprocal condition number is about "
+            f"{value:.1e}, less than {_SINGULAR} eps = {least:.1e} in {self.inputs.result.name}; "
+            f"{advice}, or ask for a wider prec if the entries are that exact"
+        )
 
     def deliver(self, x: Planes) -> MDArray:
         """Solutions as users know them."""
@@ -288,6 +300,7 @@ class _Solution:
 
     x: Planes
     rcond: float
+    _found: Refined | None = None
 
     def __init__(self, a: Planes, b: Planes, method: str) -> None:
         self._a, self._rows, self._columns = equilibrate(a)
@@ -334,7 +347,7 @@ class _Solution:
     @property
     def info(self) -> Info:
         """What was done."""
-        found = getattr(self, "_found", None)
+        found = self._found
         if found is None:
             found = examine(System(self._a), self._b, self._y, self._factor)
         name = PRECISIONS_BY_LIMBS[self._limbs].name
@@ -364,31 +377,6 @@ class Reflections:
     def solve(self, b: Planes) -> Planes:
         """A^-1 b."""
         x = np.array(b, order="C")
-        for block in self._reflectors:
-            apply_adjoint(block, x)
+        apply_adjoint(self._reflectors, x)
         substitute(self._r, x, lower=False)
         return x
-
-
-def _require_regular(
-    function: str,
-    rcond: npt.NDArray[np.float64],
-    first: int,
-    batch: tuple[int, ...],
-    inputs: Inputs,
-) -> None:
-    least = _SINGULAR * inputs.eps
-    bad = np.flatnonzero(rcond < least)
-    if not len(bad):
-        return
-    value = rcond[bad[0]]
-    index = ", ".join(str(int(i)) for i in np.unravel_index(first + bad[0], batch)) if batch else ""
-    which = f"a[{index}]" if index else "a"
-    advice = "write mdla.lstsq(a, b) for a least-squares solution"
-    if value == 0:
-        raise LinAlgError(f"{function}: {which} is singular; {advice}")
-    raise LinAlgError(
-        f"{function}: {which} is singular to working precision: its reciprocal condition number is "
-        f"about {value:.1e}, less than {_SINGULAR} eps = {least:.1e} in {inputs.result.name}; "
-        f"{advice}, or ask for a wider prec if the entries are that exact"
-    )
