@@ -170,6 +170,9 @@ def equilibrate(
     return scaled, rows, columns
 
 
+# Entries of a stack whose magnitudes stay in the caches, in memory that need not be mapped anew.
+_ENTRIES = 1 << 14
+
 # The exponent of no entry.
 _ABSENT = -(10**6)
 
@@ -184,4 +187,9 @@ def _is_wide(lead: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
 
 def wide_matrices(stack: Planes) -> npt.NDArray[np.bool_]:
     """Of planes (c, N, B, m, n), the matrices with entries far from 1."""
-    return _is_wide(np.abs(stack[:, 0]).max(axis=0, initial=0.0))
+    found = np.empty(stack.shape[2], dtype=bool)
+    portion = max(1, _ENTRIES // max(1, stack.shape[3] * stack.shape[4]))
+    for first in range(0, len(found), portion):
+        some = slice(first, first + portion)
+        found[some] = _is_wide(np.abs(stack[:, 0, some]).max(axis=0, initial=0.0))
+    return found
