@@ -10,6 +10,7 @@ commands, for a machine that does nothing else:
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import sys
@@ -35,6 +36,7 @@ FLINT = {"dd": 106, "qd": 212, "od": 424, "hd": 848}
 LONGEST, LONGEST_OTHER = 60.0, 1.0
 
 
+@functools.lru_cache(maxsize=4)
 def matrix(
     m: int, n: int, prec: str, seed: int, entries: str = "uniform", parts: int = 1
 ) -> mdla.MDArray:
