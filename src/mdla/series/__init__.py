@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Truncated power series in multiple-double precision.
+
+Example:
+    >>> import mdla
+    >>> t = mdla.series.variable(4, prec="qd")
+    >>> print(mdla.series.sqrt(1 + t).coefficients)
+    [ 1.         0.5       -0.125      0.0625    -0.0390625]
+"""
+
+from mdla.series.functions import (
+    arccos as arccos,
+    arcsin as arcsin,
+    arctan as arctan,
+    cos as cos,
+    cosh as cosh,
+    exp as exp,
+    expm1 as expm1,
+    log as log,
+    log1p as log1p,
+    power as power,
+    sin as sin,
+    sinh as sinh,
+    sqrt as sqrt,
+    tan as tan,
+    tanh as tanh,
+)
+from mdla.series.joining import concatenate as concatenate, stack as stack
+from mdla.series.products import convolve as convolve
+from mdla.series.series import (
+    Series as Series,
+    constant as constant,
+    variable as variable,
+)
+
+__all__ = [
+    "Series",
+    "arccos",
+    "arcsin",
+    "arctan",
+    "concatenate",
+    "constant",
+    "convolve",
+    "cos",
+    "cosh",
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "power",
+    "sin",
+    "sinh",
+    "sqrt",
+    "stack",
+    "tan",
+    "tanh",
+    "variable",
+]

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Products of truncated power series: the Cauchy product, and products of matrices of series.
+
+Kernels work on planes whose last axis is the degree. Recurrences, and what is here, keep them with
+the degree in front, ``(c, N, length, rows)``: then the coefficients of one degree, of all series of
+a batch, lie side by side, as the native sums of products want them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mdla import _native
+from mdla.core import planes as _planes
+from mdla.core.array import MDArray
+from mdla.core.operands import to_array, unify
+from mdla.gemm import matmul
+
+__all__ = [
+    "convolve",
+    "convolve_planes",
+    "degree_first",
+    "degree_last",
+    "matmul_planes",
+    "product_order",
+    "read_degree",
+]
+
+Planes = npt.NDArray[Any]
+
+
+def convolve(a: Any, b: Any, degree: int | None = None) -> MDArray:
+    """The truncated Cauchy product ``c_k = sum_(j=0..k) a_j b_(k-j)`` along the last axes.
+
+    The error of each coefficient is at most ``(k + 1) eps sum_j |a_j| |b_(k-j)|``, 2.5 times that
+    for complex numbers.
+
+    Args:
+        a: Coefficients ``(..., p + 1)``, the one of ``t^k`` at index k.
+        b: Coefficients ``(..., q + 1)``; the leading axes broadcast.
+        degree: The last degree d that is wanted; by default ``p + q``, the whole product, as
+            ``numpy.convolve``. Beyond ``p + q`` there are zeros.
+
+    Returns:
+        Coefficients ``(..., d + 1)`` in the wider precision.
+
+    Raises:
+        ValueError: An operand has no coefficients, leading axes do not broadcast, or the degree
+            is negative.
+        TypeError: An operand is no array of numbers, or the degree is no integer.
+
+    Example:
+        >>> import mdla
+        >>> print(mdla.series.convolve(mdla.array([1, 2]), mdla.array([1, 3, 5])))
+        [ 1.  5. 11. 10.]
+        >>> print(mdla.series.convolve([1, 1], [[1, -1], [2, 0]], degree=1))
+        [[1. 0.]
+         [2. 2.]]
+    """
+    a, b = to_array(a), to_array(b)
+    if a.ndim == 0 or b.ndim == 0 or a.shape[-1] == 0 or b.shape[-1] == 0:
+        raise ValueError(
+            f"convolve: coefficients have shape (..., degree + 1), got {a.shape} and {b.shape}; "
+            "write a * b for numbers"
+        )
+    length = a.shape[-1] + b.shape[-1] - 1 if degree is None else read_degree(degree) + 1
+    (x, y), result, working = unify(a, b)
+    product = convolve_planes(_planes.cast(x, working), _planes.cast(y, working), length)
+    return MDArray(_planes.cast(product, result))
+
+
+def read_degree(degree: Any) -> int:
+    """A degree that was given as an argument.
+
+    Raises:
+        TypeError: It is no integer.
+        ValueError: It is negative.
+    """
+    try:
+        d = int(degree.__index__())
+    except AttributeError:
+        raise TypeError(f"a degree is an integer, got {degree!r:.60}") from None
+    if d < 0:
+        raise ValueError(f"a degree is 0 or more, got {d}")
+    return d
+
+
+def degree_first(planes: Planes, shape: tuple[int, ...], length: int) -> Planes:
+    """A copy of planes (c, N, *shape, L), broadcast to a shape, as (c, N, length, rows).
+
+    What is longer is cut, what is shorter ends in zeros.
+    """
+    some = planes[..., :length]
+    some = _planes.broadcast(some, (*shape, some.shape[-1]))
+    out = np.zeros((*planes.shape[:2], length, math.prod(shape)), dtype=planes.dtype)
+    rows = some.reshape(*planes.shape[:2], math.prod(shape), some.shape[-1])
+    out[:, :, : some.shape[-1]] = rows.swapaxes(2, 3)
+    return out
+
+
+def degree_last(planes: Planes, shape: tuple[int, ...]) -> Planes:
+    """The inverse of `degree_first`: planes (c, N, *shape, length)."""
+    rows = np.ascontiguousarray(planes.swapaxes(2, 3))
+    return rows.reshape(*planes.shape[:2], *shape, planes.shape[2])
+
+
+def product_order(x: Planes, reverse: Planes, k: int, low: int, high: int) -> Planes:
+    """One coefficient of a product, ``sum_(j=low..high) x_j y_(k-j)``, planes (c, N, rows).
+
+    Products are rounded and added in the fixed tree of `mdla.sum`: 2 (high - low + 1) operations
+    for each row and an error of at most ``(high - low + 1) eps sum |x_j| |y_(k-j)|``.
+
+    Args:
+        x: Planes (c, N, length, rows).
+        reverse: Those of y from the last degree down: ``reverse[length - 1 - j] = y_j``.
+        k: The degree.
+        low: The first j.
+        high: The last j; below the first one the sum is zero.
+    """
+    first = reverse.shape[2] - 1 - k
+    out = np.empty((max(len(x), len(reverse)), x.shape[1], x.shape[3]), dtype=x.dtype)
+    _native.dot(
+        out,
+        x[:, :, low : high + 1].swapaxes(2, 3),
+        reverse[:, :, first + low : first + high + 1].swapaxes(2, 3),
+    )
+    return out
+
+
+def convolve_planes(a: Planes, b: Planes, length: int) -> Planes:
+    """Planes (c, N, *shape, length) of the product of (c, N, *shape, L) planes with equal limbs.
+
+    Leading axes broadcast. One degree after the other, see `product_order`: about
+    ``length^2 / 2`` products and sums for each series.
+    """
+    shape = np.broadcast_shapes(a.shape[2:-1], b.shape[2:-1])
+    last_a, last_b = min(a.shape[-1], length) - 1, min(b.shape[-1], length) - 1
+    x = degree_first(a, shape, last_a + 1)
+    reverse = degree_first(b[..., last_b::-1], shape, last_b + 1)
+    parts = max(len(a), len(b))
+    out = np.zeros((parts, a.shape[1], length, x.shape[3]), dtype=a.dtype)
+    for k in range(min(length, last_a + last_b + 1)):
+        out[:, :, k] = product_order(x, reverse, k, max(0, k - last_b), min(k, last_a))
+    return degree_last(out, shape)
+
+
+def matmul_planes(a: Planes, b: Planes, length: int) -> Planes:
+    """Planes (c, N, *batch, n, p, length) of the products of matrices of series.
+
+    ``C_k = sum_j A_j B_(k-j)`` is one product ``[A_0 ... A_k] [B_k; ...; B_0]`` of matrices for
+    each degree, which goes to the engine that suits its size: ``n m p length^2 / 2`` multiply-adds
+    for inner dimension m, and an error of at most ``m (k + 1) eps sum_j |A_j| |B_(k-j)|``.
+
+    Args:
+        a: Planes (c, N, *batch, n, m, L).
+        b: Planes (c, N, *batch, m, p, L), with equal limbs; the leading axes broadcast.
+        length: The number of degrees; both L are at most that.
+    """
+    m, last_a, last_b = a.shape[-2], a.shape[-1] - 1, b.shape[-1] - 1
+    left = np.ascontiguousarray(np.moveaxis(a, -1, -2))
+    left = left.reshape(*left.shape[:-2], (last_a + 1) * m)
+    right = np.ascontiguousarray(np.moveaxis(b[..., ::-1], -1, -3))
+    right = right.reshape(*right.shape[:-3], (last_b + 1) * m, right.shape[-1])
+    batch = np.broadcast_shapes(left.shape[2:-2], right.shape[2:-2])
+    shape = (*batch, a.shape[-3], b.shape[-2], length)
+    out = np.zeros((max(len(a), len(b)), a.shape[1], *shape), dtype=a.dtype)
+    for k in range(min(length, last_a + last_b + 1)):
+        low, high = max(0, k - last_b), min(k, last_a)
+        row = left[..., low * m : (high + 1) * m]
+        column = right[..., (last_b - k + low) * m : (last_b - k + high + 1) * m, :]
+        out[..., k] = matmul(MDArray(row), MDArray(column)).planes
+    return out
