@@ -18,6 +18,7 @@ void bind_survey(nanobind::module_& m);
 void bind_wide(nanobind::module_& m);
 void bind_linalg(nanobind::module_& m);
 void bind_poly(nanobind::module_& m);
+void bind_series(nanobind::module_& m);
 }  // namespace mdla
 
 namespace {
@@ -47,4 +48,5 @@ NB_MODULE(_native, m) {
   mdla::bind_wide(m);
   mdla::bind_linalg(m);
   mdla::bind_poly(m);
+  mdla::bind_series(m);
 }
