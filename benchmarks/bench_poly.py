@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Values and derivatives of polynomial systems at many points, beside mpmath and NumPy.
+"""Values and derivatives of polynomial systems at many points, beside mpmath and python-flint.
 
-mpmath runs the same program, with the same shared products, one point after the other; it is timed
-at some points, and its time counts for all.
+Both run the same program, with the same shared products, one point after the other; they are timed
+at some points, and their time counts for all. At power series python-flint is `arb_series`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ ORDER = size(10, 4)
 POINTS = size(1000, 20)
 MPMATH_POINTS = size(20, 2)
 VARIABLES = size(300, 20)
+DEGREES = [size(8, 2), size(32, 3)]
+PATHS = [1, size(256, 9)]
+FLINT_PATHS = size(4, 1)
 
 
 @pytest.fixture(autouse=True)
@@ -96,6 +99,74 @@ def bench_families(benchmark: Any, make: Any, prec: str) -> None:
     )
     result = benchmark(system.evaluate_and_jacobian, complex_points(POINTS, n, prec))
     assert result.jacobian.shape == (POINTS, n, n)
+
+
+def real_series(paths: int, n: int, degree: int, prec: str) -> mdla.series.Series:
+    """Coordinates whose coefficients decay like 2^-k."""
+    decay = mdla.array(0.5 ** np.arange(degree + 1), prec=prec)
+    return mdla.series.Series((random_array((paths, n, degree + 1), prec) - 1) * decay)
+
+
+def series_group(benchmark: Any, name: str, paths: int, degree: int, prec: str, peer: str) -> None:
+    benchmark.group = f"{name} and its Jacobian at {paths} series of degree {degree} in {prec}"
+    benchmark.extra_info.update(
+        operation=f"{name}, value and Jacobian at series of degree {degree}",
+        prec=prec,
+        n=paths,
+        peer=peer,
+    )
+
+
+@pytest.mark.parametrize("prec", ["dd", "qd", "od"])
+@pytest.mark.parametrize("paths", PATHS)
+@pytest.mark.parametrize("degree", DEGREES)
+@pytest.mark.parametrize("make", [katsura, cyclic], ids=["katsura", "cyclic"])
+def bench_series(benchmark: Any, make: Any, degree: int, paths: int, prec: str) -> None:
+    system = make(size(8, 3), prec)
+    name = f"{make.__name__}-{size(8, 3)}"
+    series_group(benchmark, name, paths, degree, prec, "mdla")
+    x = real_series(paths, system.shape[1], degree, prec)
+    result = benchmark(system.evaluate_and_jacobian, x)
+    # The chain rule: d/dt p(x(t)) = J x'(t).
+    slope = result.value.derivative().coefficients
+    chain = (result.jacobian.truncate(degree - 1) @ x.derivative()[..., np.newaxis])[..., 0]
+    scale = mdla.max(abs(slope)) + mdla.max(abs(chain.coefficients))
+    miss = mdla.max(abs(slope - chain.coefficients))
+    assert miss <= 100 * degree**2 * mdla.finfo(prec).eps * scale
+
+
+@pytest.mark.parametrize("prec", ["dd", "qd", "od"])
+@pytest.mark.parametrize("paths", PATHS)
+@pytest.mark.parametrize("degree", DEGREES)
+@pytest.mark.parametrize("make", [katsura, cyclic], ids=["katsura", "cyclic"])
+def bench_series_flint(benchmark: Any, make: Any, degree: int, paths: int, prec: str) -> None:
+    import flint
+
+    system = make(size(8, 3), prec)
+    name = f"{make.__name__}-{size(8, 3)}"
+    some = min(paths, FLINT_PATHS)
+    series_group(benchmark, name, paths, degree, prec, f"python-flint (from {some} series)")
+    benchmark.extra_info["scale"] = paths / some
+    x = real_series(some, system.shape[1], degree, prec).coefficients
+    before = flint.ctx.prec, flint.ctx.cap
+    flint.ctx.prec, flint.ctx.cap = 53 * mdla.finfo(prec).limbs, degree + 1
+    try:
+        points = [
+            [
+                flint.arb_series([flint.arb(flint.fmpq(*c.item().as_integer_ratio())) for c in row])
+                for row in point
+            ]
+            for point in x
+        ]
+
+        def loop() -> list[Any]:
+            one = flint.arb_series([1])
+            return [system.evaluate_and_jacobian_generic(p, one) for p in points]
+
+        results = benchmark.pedantic(loop, rounds=size(3, 1))
+        assert len(results[0].value) == system.shape[0]
+    finally:
+        flint.ctx.prec, flint.ctx.cap = before
 
 
 def bench_one_point(benchmark: Any) -> None:

@@ -3,38 +3,34 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from mdla import _native
 from mdla.core import planes as _planes
 from mdla.core.array import MDArray
 from mdla.core.operands import DEFAULT
 from mdla.core.precision import from_layout, precision
-from mdla.linalg.inputs import Inputs, read_inputs
+from mdla.linalg.inputs import read_inputs
 from mdla.poly import inputs, sweep
+from mdla.poly.evaluation import Task, sweep_points, sweep_series
 from mdla.poly.sweep import Constant, Program
 from mdla.poly.terms import Terms
+from mdla.series import Series
 
 __all__ = ["EvaluationResult", "PolynomialSystem"]
 
 Planes = npt.NDArray[Any]
-
-# Work of one native call, in products of doubles: a fraction of a second, so that an interrupt is
-# heeded in between.
-_PER_CALL = 1e9
 
 
 class EvaluationResult(NamedTuple):
     """What `PolynomialSystem.evaluate_and_jacobian` returns.
 
     Attributes:
-        value: The values of the m polynomials, shape ``(..., m)``.
-        jacobian: Their derivatives by the n variables, shape ``(..., m, n)``.
+        value: The values of the m polynomials, shape ``(..., m)``: an array, or a `Series`.
+        jacobian: Their derivatives by the n variables, shape ``(..., m, n)``, likewise.
     """
 
     value: Any
@@ -63,6 +59,9 @@ class PolynomialSystem(Terms):
     with ``g = (t + d) eps`` for real and ``g = 2.5 (t + d) eps`` for complex numbers, up to terms
     of order eps^2, for the coefficients as they are stored: a monomial is a product of at most d
     factors and a coefficient, whatever the order, and the terms are summed one after the other.
+    At points whose coordinates are power series, truncated after t^q, the same holds for each
+    coefficient of t^k with that of t^k on the right, where |x| is the series of the moduli, and
+    with ``t + d (k + 2)`` in place of ``t + d``; t^0 has the value at a point up to rounding.
     This holds as long as no product leaves the range of doubles (see ``mdla.finfo``); infinities
     and nans propagate as in IEEE arithmetic.
 
@@ -149,15 +148,20 @@ class PolynomialSystem(Terms):
 
     # -- evaluation --------------------------------------------------------------------------------
 
-    def evaluate(self, x: Any) -> MDArray:
+    @overload
+    def evaluate(self, x: Series) -> Series: ...
+    @overload
+    def evaluate(self, x: Any) -> MDArray: ...
+    def evaluate(self, x: Any) -> MDArray | Series:
         """The values ``p_k(x)`` of all polynomials.
 
         Args:
-            x: A point, shape ``(n,)``, or points, shape ``(..., n)``, real or complex.
+            x: A point, shape ``(n,)``, or points, shape ``(..., n)``, real or complex; or a
+                `mdla.series.Series` of such a shape.
 
         Returns:
             Shape ``(m,)`` or ``(..., m)``, in the wider precision of points and coefficients, with
-            the error bound of `PolynomialSystem`.
+            the error bound of `PolynomialSystem`; a `Series` of the same degree for a `Series`.
 
         Raises:
             ValueError: The last axis of ``x`` is not as long as there are variables.
@@ -169,11 +173,19 @@ class PolynomialSystem(Terms):
             >>> s.evaluate([[1, 1], [2, 1]]).to_numpy()
             array([[0., 0.],
                    [3., 1.]])
+            >>> t = mdla.series.variable(3, prec="dd")
+            >>> s.evaluate(mdla.series.stack([1 + t, 1 - t])).coefficients.to_numpy()
+            array([[0., 3., 1., 0.],
+                   [0., 0., 0., 0.]])
         """
-        read, value, _ = self._sweep("evaluate", x, derivatives=False)
-        return read.deliver(value)
+        value: MDArray | Series = self._sweep("evaluate", x, derivatives=False).value
+        return value
 
-    def jacobian(self, x: Any) -> MDArray:
+    @overload
+    def jacobian(self, x: Series) -> Series: ...
+    @overload
+    def jacobian(self, x: Any) -> MDArray: ...
+    def jacobian(self, x: Any) -> MDArray | Series:
         """The derivatives of all polynomials by all variables, ``J[k, j] = dp_k / dx_j``.
 
         Args and errors are those of `evaluate`.
@@ -187,8 +199,8 @@ class PolynomialSystem(Terms):
             array([[ 6., -1.],
                    [ 1.,  1.]])
         """
-        read, _, jacobian = self._sweep("jacobian", x, derivatives=True)
-        return read.deliver(jacobian)
+        jacobian: MDArray | Series = self._sweep("jacobian", x, derivatives=True).jacobian
+        return jacobian
 
     def evaluate_and_jacobian(self, x: Any) -> EvaluationResult:
         """Values and derivatives in one sweep.
@@ -204,45 +216,32 @@ class PolynomialSystem(Terms):
             >>> s.evaluate_and_jacobian([2, 1]).value.to_numpy()
             array([8.+0.j, 2.+1.j])
         """
-        read, value, jacobian = self._sweep("evaluate_and_jacobian", x, derivatives=True)
-        return EvaluationResult(read.deliver(value), read.deliver(jacobian))
+        return self._sweep("evaluate_and_jacobian", x, derivatives=True)
 
-    def _sweep(self, function: str, x: Any, derivatives: bool) -> tuple[Inputs, Planes, Planes]:
-        """Planes of the values and derivatives, the latter of shape (..., m, n or 0)."""
-        read = read_inputs(function, False, None, x=x, coefficients=MDArray(self._coefficients))
+    def _sweep(self, function: str, x: Any, derivatives: bool) -> EvaluationResult:
+        """Values, and a Jacobian that is empty where derivatives are not asked for."""
+        coefficients = x.coefficients if isinstance(x, Series) else x
+        read = read_inputs(
+            function, False, None, x=coefficients, coefficients=MDArray(self._coefficients)
+        )
         points = read.planes[0]
         m, n = self.shape
-        if points.ndim < 3 or points.shape[-1] != n:
+        shape = _planes.shape_of(points)[:-1] if isinstance(x, Series) else _planes.shape_of(points)
+        if not shape or shape[-1] != n:
             raise ValueError(
                 f"{function}: the last axis of x must have length {n}, one coordinate for each of "
-                f"{_shown(self._variables)}; got shape {_planes.shape_of(points)}"
+                f"{_shown(self._variables)}; got shape {shape}"
             )
-        batch = points.shape[2:-1]
-        count = math.prod(batch)
-        points = points.reshape(*points.shape[:2], count, n)
-        parts, limbs = points.shape[:2]
-        program = self._program(derivatives)
-        constants = self._rounded_constants(derivatives, limbs)
-        columns = m * n if derivatives else 0
-        values = np.zeros((parts, limbs, count, m))
-        slopes = np.zeros((parts, limbs, count, columns))
-        per_point = max(1, len(program.steps)) * (parts * limbs) ** 2
-        step = max(64, int(_PER_CALL / per_point))
-        for begin in range(0, count, step):
-            some = slice(begin, begin + step)
-            _native.sweep(
-                values[:, :, some],
-                slopes[:, :, some],
-                points[:, :, some],
-                constants,
-                program.steps,
-                program.slots,
-            )
-        return (
-            read,
-            values.reshape(parts, limbs, *batch, m),
-            slopes.reshape(parts, limbs, *batch, m, n if derivatives else 0),
-        )
+        columns = n if derivatives else 0
+        constants = self._rounded_constants(derivatives, points.shape[1])
+        task = Task(self._program(derivatives), constants, m, m * columns)
+        if isinstance(x, Series):
+            value, slopes = sweep_series(task, points)
+            slopes = slopes.reshape(*value.shape[:-1], columns, value.shape[-1])
+            return EvaluationResult(Series(read.deliver(value)), Series(read.deliver(slopes)))
+        value, slopes = sweep_points(task, points)
+        slopes = slopes.reshape(*value.shape, columns)
+        return EvaluationResult(read.deliver(value), read.deliver(slopes))
 
     def _program(self, derivatives: bool) -> Program:
         program = self._programs.get(derivatives)

@@ -9,6 +9,7 @@ a batch, lie side by side, as the native sums of products want them.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from mdla import _native
 from mdla.core import planes as _planes
 from mdla.core.array import MDArray
 from mdla.core.operands import to_array, unify
+from mdla.core.precision import PRECISIONS
 from mdla.gemm import matmul
 
 __all__ = [
@@ -32,11 +34,14 @@ __all__ = [
 
 Planes = npt.NDArray[Any]
 
+# Work of one native call, in products of doubles.
+_PER_CALL = 1e9
+
 
 def convolve(a: Any, b: Any, degree: int | None = None) -> MDArray:
     """The truncated Cauchy product ``c_k = sum_(j=0..k) a_j b_(k-j)`` along the last axes.
 
-    The error of each coefficient is at most ``(k + 1) eps sum_j |a_j| |b_(k-j)|``, 2.5 times that
+    The error of each coefficient is at most ``(k + 2) eps sum_j |a_j| |b_(k-j)|``, 2.5 times that
     for complex numbers.
 
     Args:
@@ -134,18 +139,33 @@ def product_order(x: Planes, reverse: Planes, k: int, low: int, high: int) -> Pl
 def convolve_planes(a: Planes, b: Planes, length: int) -> Planes:
     """Planes (c, N, *shape, length) of the product of (c, N, *shape, L) planes with equal limbs.
 
-    Leading axes broadcast. One degree after the other, see `product_order`: about
-    ``length^2 / 2`` products and sums for each series.
+    Leading axes broadcast. The kernel (``series/native/convolve_kernels.cpp``) adds the terms of
+    each coefficient by increasing degree of a, ``length^2 / 2`` multiply-adds for each series, with
+    the same bits in every batch. Two floats (``ds``) are computed with as two doubles, which hold
+    them exactly.
     """
+    if a.dtype == np.float32:
+        a, b = (_planes.cast(x, PRECISIONS["dd"]) for x in (a, b))
+        return _planes.cast(convolve_planes(a, b, length), PRECISIONS["ds"])
     shape = np.broadcast_shapes(a.shape[2:-1], b.shape[2:-1])
-    last_a, last_b = min(a.shape[-1], length) - 1, min(b.shape[-1], length) - 1
-    x = degree_first(a, shape, last_a + 1)
-    reverse = degree_first(b[..., last_b::-1], shape, last_b + 1)
-    parts = max(len(a), len(b))
-    out = np.zeros((parts, a.shape[1], length, x.shape[3]), dtype=a.dtype)
-    for k in range(min(length, last_a + last_b + 1)):
-        out[:, :, k] = product_order(x, reverse, k, max(0, k - last_b), min(k, last_a))
-    return degree_last(out, shape)
+    factors = [_planes.broadcast(x, (*shape, x.shape[-1])) for x in (a, b)]
+    out = np.empty((max(len(a), len(b)), a.shape[1], *shape, length))
+    work = (a.shape[1] * length) ** 2 * len(a) * len(b)
+    # A fraction of a second each, so that an interrupt is heeded in between.
+    for some in _portions(shape, max(1, int(_PER_CALL / max(1, work)))):
+        _native.series_convolve(out[some], *(x[some] for x in factors))
+    return out
+
+
+def _portions(shape: tuple[int, ...], most: int) -> Iterator[tuple[Any, ...]]:
+    """Indices of planes that cut a batch into parts of about so many series, along one axis."""
+    if math.prod(shape) <= most:
+        yield (slice(None), slice(None))
+        return
+    axis = int(np.argmax(shape))
+    step = max(8, most // (math.prod(shape) // shape[axis]))
+    for begin in range(0, shape[axis], step):
+        yield (*(slice(None),) * (axis + 2), slice(begin, begin + step))
 
 
 def matmul_planes(a: Planes, b: Planes, length: int) -> Planes:

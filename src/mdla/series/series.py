@@ -33,7 +33,7 @@ class Series:
     A series knows its coefficients up to its degree d and nothing beyond. Operators take series,
     arrays and numbers, which are constants; shapes broadcast as in NumPy, the degree of the result
     is the smaller one, its precision the wider. ``@`` multiplies matrices of series. Each
-    coefficient of a sum has an error of at most eps, of a product ``(k + 1) eps sum |a_j|
+    coefficient of a sum has an error of at most eps, of a product ``(k + 2) eps sum |a_j|
     |b_(k-j)|`` (2.5 times that for complex numbers), as long as no product leaves the range of
     doubles.
 
