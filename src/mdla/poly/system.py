@@ -149,22 +149,25 @@ class PolynomialSystem(Terms):
     # -- evaluation --------------------------------------------------------------------------------
 
     @overload
-    def evaluate(self, x: Series) -> Series: ...
+    def evaluate(self, x: Series, *, prec: Any = None) -> Series: ...
     @overload
-    def evaluate(self, x: Any) -> MDArray: ...
-    def evaluate(self, x: Any) -> MDArray | Series:
+    def evaluate(self, x: Any, *, prec: Any = None) -> MDArray: ...
+    def evaluate(self, x: Any, *, prec: Any = None) -> MDArray | Series:
         """The values ``p_k(x)`` of all polynomials.
 
         Args:
             x: A point, shape ``(n,)``, or points, shape ``(..., n)``, real or complex; or a
                 `mdla.series.Series` of such a shape.
+            prec: The precision to compute in, points and coefficients rounded to it; by default the
+                wider of theirs.
 
         Returns:
-            Shape ``(m,)`` or ``(..., m)``, in the wider precision of points and coefficients, with
-            the error bound of `PolynomialSystem`; a `Series` of the same degree for a `Series`.
+            Shape ``(m,)`` or ``(..., m)``, with the error bound of `PolynomialSystem`; a `Series`
+            of the same degree for a `Series`.
 
         Raises:
-            ValueError: The last axis of ``x`` is not as long as there are variables.
+            ValueError: The last axis of ``x`` is not as long as there are variables, or no
+                precision has that name.
             TypeError: ``x`` is no array of numbers.
 
         Example:
@@ -178,14 +181,14 @@ class PolynomialSystem(Terms):
             array([[0., 3., 1., 0.],
                    [0., 0., 0., 0.]])
         """
-        value: MDArray | Series = self._sweep("evaluate", x, derivatives=False).value
+        value: MDArray | Series = self._sweep("evaluate", x, prec, derivatives=False).value
         return value
 
     @overload
-    def jacobian(self, x: Series) -> Series: ...
+    def jacobian(self, x: Series, *, prec: Any = None) -> Series: ...
     @overload
-    def jacobian(self, x: Any) -> MDArray: ...
-    def jacobian(self, x: Any) -> MDArray | Series:
+    def jacobian(self, x: Any, *, prec: Any = None) -> MDArray: ...
+    def jacobian(self, x: Any, *, prec: Any = None) -> MDArray | Series:
         """The derivatives of all polynomials by all variables, ``J[k, j] = dp_k / dx_j``.
 
         Args and errors are those of `evaluate`.
@@ -199,10 +202,10 @@ class PolynomialSystem(Terms):
             array([[ 6., -1.],
                    [ 1.,  1.]])
         """
-        jacobian: MDArray | Series = self._sweep("jacobian", x, derivatives=True).jacobian
+        jacobian: MDArray | Series = self._sweep("jacobian", x, prec, derivatives=True).jacobian
         return jacobian
 
-    def evaluate_and_jacobian(self, x: Any) -> EvaluationResult:
+    def evaluate_and_jacobian(self, x: Any, *, prec: Any = None) -> EvaluationResult:
         """Values and derivatives in one sweep.
 
         Args and errors are those of `evaluate`.
@@ -216,13 +219,13 @@ class PolynomialSystem(Terms):
             >>> s.evaluate_and_jacobian([2, 1]).value.to_numpy()
             array([8.+0.j, 2.+1.j])
         """
-        return self._sweep("evaluate_and_jacobian", x, derivatives=True)
+        return self._sweep("evaluate_and_jacobian", x, prec, derivatives=True)
 
-    def _sweep(self, function: str, x: Any, derivatives: bool) -> EvaluationResult:
+    def _sweep(self, function: str, x: Any, prec: Any, derivatives: bool) -> EvaluationResult:
         """Values, and a Jacobian that is empty where derivatives are not asked for."""
         coefficients = x.coefficients if isinstance(x, Series) else x
         read = read_inputs(
-            function, False, None, x=coefficients, coefficients=MDArray(self._coefficients)
+            function, False, prec, x=coefficients, coefficients=MDArray(self._coefficients)
         )
         points = read.planes[0]
         m, n = self.shape

@@ -26,14 +26,17 @@ from mdla.series.functions import (
     tanh as tanh,
 )
 from mdla.series.joining import concatenate as concatenate, stack as stack
+from mdla.series.newton import NewtonResult as NewtonResult, newton as newton
 from mdla.series.products import convolve as convolve
 from mdla.series.series import (
     Series as Series,
     constant as constant,
     variable as variable,
 )
+from mdla.series.solve import solve as solve
 
 __all__ = [
+    "NewtonResult",
     "Series",
     "arccos",
     "arcsin",
@@ -47,9 +50,11 @@ __all__ = [
     "expm1",
     "log",
     "log1p",
+    "newton",
     "power",
     "sin",
     "sinh",
+    "solve",
     "sqrt",
     "stack",
     "tan",

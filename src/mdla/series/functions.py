@@ -18,6 +18,7 @@ from mdla.core import arithmetic as numbers, elementary, planes as _planes
 from mdla.core.array import MDArray
 from mdla.series import arithmetic, recurrences
 from mdla.series.arithmetic import Unfolded, unfold
+from mdla.series.dispatch import dispatched
 from mdla.series.products import convolve_planes
 from mdla.series.series import Series
 
@@ -55,6 +56,7 @@ def _unfolded(name: str, s: Any) -> Unfolded:
     return unfold(_read(name, s).degree + 1, s.coefficients)
 
 
+@dispatched
 def sqrt(s: Any) -> Series:
     """``r(t)^2 = s(t)``, with the principal root of the constant term.
 
@@ -77,6 +79,7 @@ def sqrt(s: Any) -> Series:
     return Series(x.deliver(recurrences.square_root(x.planes[0], x.first(numbers.sqrt))))
 
 
+@dispatched
 def power(s: Any, exponent: Any) -> Series:
     """``s(t)^p``, the same as ``s**p``.
 
@@ -98,6 +101,7 @@ def power(s: Any, exponent: Any) -> Series:
     return result
 
 
+@dispatched
 def exp(s: Any) -> Series:
     """``e^(s(t))``.
 
@@ -109,6 +113,7 @@ def exp(s: Any) -> Series:
     return Series(arithmetic.exp(_read("exp", s).coefficients))
 
 
+@dispatched
 def expm1(s: Any) -> Series:
     """``e^(s(t)) - 1``, with a constant term of full relative precision."""
     x = _unfolded("expm1", s)
@@ -117,6 +122,7 @@ def expm1(s: Any) -> Series:
     return Series(x.deliver(planes))
 
 
+@dispatched
 def log(s: Any) -> Series:
     """``log(s(t))``, the integral of ``s' / s``.
 
@@ -128,6 +134,7 @@ def log(s: Any) -> Series:
     return Series(arithmetic.log(_read("log", s).coefficients))
 
 
+@dispatched
 def log1p(s: Any) -> Series:
     """``log(1 + s(t))``, with a constant term of full relative precision."""
     x = _unfolded("log1p", s)
@@ -145,6 +152,7 @@ def _circular(name: str, s: Any, which: int) -> Series:
     return Series(x.deliver(recurrences.circular(x.planes[0], cosine, sine, sign)[which]))
 
 
+@dispatched
 def sin(s: Any) -> Series:
     """``sin(s(t))``, from the recurrence of sine and cosine together.
 
@@ -156,16 +164,19 @@ def sin(s: Any) -> Series:
     return _circular("sin", s, 1)
 
 
+@dispatched
 def cos(s: Any) -> Series:
     """``cos(s(t))``."""
     return _circular("cos", s, 0)
 
 
+@dispatched
 def sinh(s: Any) -> Series:
     """``sinh(s(t))``."""
     return _circular("sinh", s, 1)
 
 
+@dispatched
 def cosh(s: Any) -> Series:
     """``cosh(s(t))``."""
     return _circular("cosh", s, 0)
@@ -179,6 +190,7 @@ def _tangent(name: str, s: Any, cosine: Callable[[Any], MDArray], sign: float) -
     return Series(x.deliver(recurrences.tangent(x.planes[0], first, slope, sign)))
 
 
+@dispatched
 def tan(s: Any) -> Series:
     """``tan(s(t))``, from ``tan' = 1 + tan^2``.
 
@@ -190,6 +202,7 @@ def tan(s: Any) -> Series:
     return _tangent("tan", s, elementary.cos, 1.0)
 
 
+@dispatched
 def tanh(s: Any) -> Series:
     """``tanh(s(t))``, from ``tanh' = 1 - tanh^2``."""
     return _tangent("tanh", s, elementary.cosh, -1.0)
@@ -221,6 +234,7 @@ def _arc(name: str, s: Any, sign: float) -> Series:
     return Series(x.deliver(recurrences.integral(slope, x.first(getattr(elementary, name)))))
 
 
+@dispatched
 def arcsin(s: Any) -> Series:
     """``arcsin(s(t))``, the integral of ``s' / sqrt(1 - s^2)``.
 
@@ -232,11 +246,13 @@ def arcsin(s: Any) -> Series:
     return _arc("arcsin", s, 1.0)
 
 
+@dispatched
 def arccos(s: Any) -> Series:
     """``arccos(s(t))``, the integral of ``-s' / sqrt(1 - s^2)``."""
     return _arc("arccos", s, -1.0)
 
 
+@dispatched
 def arctan(s: Any) -> Series:
     """``arctan(s(t))``, the integral of ``s' / (1 + s^2)``.
 

@@ -10,11 +10,13 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from mdla.core import manipulation
 from mdla.core.array import MDArray
+from mdla.series.dispatch import dispatched
 from mdla.series.series import Series
 
 __all__ = ["concatenate", "stack"]
 
 
+@dispatched
 def stack(series: Iterable[Series], axis: int = 0) -> Series:
     """Join series of one shape along a new axis.
 
@@ -40,6 +42,7 @@ def stack(series: Iterable[Series], axis: int = 0) -> Series:
     return Series(manipulation.stack(_of_one_degree(items), axis))
 
 
+@dispatched
 def concatenate(series: Iterable[Series], axis: int = 0) -> Series:
     """Join arrays of series along an axis.
 
