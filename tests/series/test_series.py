@@ -87,7 +87,8 @@ def test_sums_with_constants(prec):
         assert (one + s).coefficients.tolist() == [2, 2, 3]
         assert (s - one).coefficients.tolist() == [0, 2, 3]
         assert (one - s).coefficients.tolist() == [0, -2, -3]
-    assert (s + (1, 2)).coefficients.tolist() == [[2, 2, 3], [3, 2, 3]]
+    some = [1, 2]
+    assert (s + some).coefficients.tolist() == [[2, 2, 3], [3, 2, 3]]
     assert (np.ones((2, 1)) + s).shape == (2, 1)
     assert (s + 1j).iscomplex
     assert (-s).coefficients.tolist() == [-1, -2, -3]
