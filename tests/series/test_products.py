@@ -50,6 +50,13 @@ def test_infinities_stay_at_their_degree():
     np.testing.assert_array_equal(got[:3], [1, 2, np.inf])
 
 
+def test_infinities_stay_at_their_degree_in_matrices():
+    a = Series(mdla.array([[[1, 2, np.inf, 1]]]))
+    b = Series(mdla.array([[[1, 0, 0, 1]]]))
+    got = (a @ b).coefficients.to_numpy()[0, 0]
+    np.testing.assert_array_equal(got[:3], [1, 2, np.inf])
+
+
 def test_empty_batches():
     assert convolve(mdla.zeros((0, 3)), mdla.zeros(4)).shape == (0, 6)
     s = Series(mdla.zeros((0, 2, 3)))
@@ -66,8 +73,9 @@ def test_convolve_refuses():
 
 
 @pytest.mark.parametrize("kinds", [(False, False), (True, False), (True, True)])
-def test_matrix_product(rng, prec, kinds):
-    n, m, p, degree = 2, 3, 2, 5
+@pytest.mark.parametrize("degree", [0, 2, 6])
+def test_matrix_product(rng, prec, kinds, degree):
+    n, m, p = 2, 3, 2
     a = random_series(rng, (n, m), degree, prec, kinds[0])
     b = random_series(rng, (m, p), degree + 1, prec, kinds[1])
     got = a @ b
