@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of convolve_ops.hpp for one instruction set; compiled once for each.
 //
-// A coefficient is a sum of products in running sums as the floating matrix product keeps them
-// (gemm/native/floating_kernel.hpp): N sums and one more double for the errors, which are
-// normalised once, at the end. With S = sum_i |a_i b_(k-i)|, over two pairs where there are two,
-// T terms and eps = 2^(-52 N), docs/direct.md proves
+// From 5 limbs on see digit_convolution.hpp. Up to 4 a coefficient is a sum in running sums as the
+// floating matrix product keeps them (gemm/native/floating_kernel.hpp): N sums and one more double
+// for the errors, which are normalised once, at the end. With S = sum_i |a_i b_(k-i)|, over two
+// pairs where there are two, T terms and eps = 2^(-52 N), docs/direct.md proves
 //
-//   |out_k - exact| <= (T / 4 + (C + 1) / 2^N) eps S,   C = 11, 38, 179, 2^-40 for N = 2 .. 5,
+//   |out_k - exact| <= (T / 4 + (C + 1) / 2^N) eps S,   C = 11, 38, 179 for N = 2, 3, 4,
 //
 // and T u S for one limb, which is summed by fused multiply-adds. A term takes 18, 60, 129 flops
-// for N = 2, 3, 4 and about 300 for 5.
+// for N = 2, 3, 4.
 //
 // The terms of out_k are added by increasing i whatever runs along the vectors, and sums are
 // carried at multiples of carry_steps that depend on i alone. Terms that are zero because a factor
 // ends before them may be left out: they change nothing.
 #include "convolve_ops.hpp"
+#include "digit_convolution.hpp"
 #include "floating_kernel.hpp"
 
 namespace mdla {
@@ -162,11 +163,28 @@ bool convolve(const convolution& c) {
   return c.lanes == 1 ? along<N>(c) : across<N>(c);
 }
 
+template <int N>
+void enter_digits(convolve_ops& t) {
+  t.convolve[N] = &convolve_digits<N>;
+  t.prepared_planes[N] = prepared_planes<N>;
+  t.prepare[N] = &prepare_digits<N>;
+}
+
 }  // namespace
 
 const convolve_ops& convolve_table() {
-  static const convolve_ops table = {
-      {nullptr, &convolve<1>, &convolve<2>, &convolve<3>, &convolve<4>, &convolve<5>}};
+  static const convolve_ops table = [] {
+    convolve_ops t{};
+    t.convolve[1] = &convolve<1>;
+    t.convolve[2] = &convolve<2>;
+    t.convolve[3] = &convolve<3>;
+    t.convolve[4] = &convolve<4>;
+    enter_digits<5>(t);
+    enter_digits<8>(t);
+    enter_digits<10>(t);
+    enter_digits<16>(t);
+    return t;
+  }();
   return table;
 }
 

@@ -25,10 +25,14 @@ struct convolution {
 };
 
 struct convolve_ops {
-  static constexpr int most_limbs = 5;
-  // For each number of limbs, null where there is none. Returns false when some result may not be
-  // finite.
+  static constexpr int most_limbs = 16;
+  // For each number of limbs. Returns false when some result may not be finite.
   bool (*convolve[most_limbs + 1])(const convolution&);
+  // Where factors must be prepared, how many planes that takes, else 0; and n numbers, a multiple
+  // of 8, prepared: `convolve` then takes what is at `to`.
+  int prepared_planes[most_limbs + 1];
+  void (*prepare[most_limbs + 1])(long long n, double* to, long long to_plane, const double* from,
+                                  long long from_plane);
 };
 
 const convolve_ops& active_convolve_ops();

@@ -5,72 +5,66 @@
 
 namespace mdla {
 
+namespace {
+
+// Where the parts of a factor lie, as numbers or prepared.
+struct side {
+  const double* part[2];
+  size plane;
+};
+
+}  // namespace
+
 void truncated_series::mul(numbers out, size length, const series_factor& a,
                            const series_factor& b) const {
   if (lanes_ == 1) clear(b.n, b.length, std::min(b.length + lane_block, up_to_block(length_)));
-  convolution c{};
-  c.out_plane = out.plane;
-  c.a_plane = a.n.plane;
-  c.b_plane = b.n.plane;
-  c.a_length = std::min(a.length, length);
-  c.b_length = std::min(b.length, length);
-  c.length = length;
-  c.lanes = lanes_;
-  const double *ar = a.n.p, *ai = a.n.p + a.n.part, *br = b.n.p, *bi = b.n.p + b.n.part;
-  const auto part = [&](double* to, int pairs, const double* a0, const double* b0, const double* a1,
-                        const double* b1, bool subtract) {
-    c.out = to;
-    c.pairs = pairs;
-    c.a[0] = a0;
-    c.b[0] = b0;
-    c.a[1] = a1;
-    c.b[1] = b1;
-    c.subtract = subtract;
-    mul_part(c);
+  const convolve_ops& ops = active_convolve_ops();
+  const side as_numbers[2] = {{{a.n.p, a.n.p + a.n.part}, a.n.plane},
+                              {{b.n.p, b.n.p + b.n.part}, b.n.plane}};
+  side taken[2] = {as_numbers[0], as_numbers[1]};
+  const auto prepare = [&](int which, const series_factor& factor) {
+    const size n = lanes_ == 1 ? std::min(plane_, margin_ + up_to_block(factor.length) + lane_block)
+                               : factor.length * lanes_;
+    for (int c = 0; c < factor.parts; ++c) {
+      double* to = prepared_.data() + (2 * which + c) * planes_ * plane_;
+      ops.prepare[f_.limbs](n, to, plane_, factor.n.p + c * factor.n.part - margin_,
+                            factor.n.plane);
+      taken[which].part[c] = to + margin_;
+    }
+    taken[which].plane = plane_;
+  };
+  if (planes_) {
+    prepare(0, a);
+    prepare(1, b);
+  }
+  // Part `to` of the product, from parts a0 and b0, and a1 and b1 where there are two pairs.
+  const auto part = [&](int to, int pairs, int a0, int b0, int a1, int b1, bool subtract) {
+    const auto call = [&](const side(&s)[2]) {
+      return convolution{out.p + to * out.part,
+                         {s[0].part[a0], s[0].part[a1]},
+                         {s[1].part[b0], s[1].part[b1]},
+                         out.plane,
+                         s[0].plane,
+                         s[1].plane,
+                         pairs,
+                         subtract,
+                         std::min(a.length, length),
+                         std::min(b.length, length),
+                         length,
+                         lanes_};
+    };
+    if (!ops.convolve[f_.limbs](call(taken))) mul_anew(call(as_numbers));
   };
   const bool both = a.parts == 2 && b.parts == 2;
-  part(out.p, both ? 2 : 1, ar, br, ai, bi, true);
+  part(0, both ? 2 : 1, 0, 0, 1, 1, true);
   if (both) {
-    part(out.p + out.part, 2, ar, bi, ai, br, false);
-  } else if (b.parts == 2) {
-    part(out.p + out.part, 1, ar, bi, nullptr, nullptr, false);
-  } else if (a.parts == 2) {
-    part(out.p + out.part, 1, ai, br, nullptr, nullptr, false);
+    part(1, 2, 0, 1, 1, 0, false);
+  } else if (a.parts == 2 || b.parts == 2) {
+    part(1, 1, a.parts - 1, b.parts - 1, 0, 0, false);
   }
 }
 
-void truncated_series::mul_part(convolution& c) const {
-  if (f_.limbs > convolve_ops::most_limbs) {
-    mul_with_ops(c);
-  } else if (!active_convolve_ops().convolve[f_.limbs](c)) {
-    mul_anew(c);
-  }
-}
-
-// n sums += the terms of one a (repeated, or neighbours) and neighbours of b.
-void truncated_series::add_term(const convolution& c, size n, double* out, size at_a, size step_a,
-                                size at_b) const {
-  const result<double> sum{out, c.out_plane};
-  for (int pair = 0; pair < c.pairs; ++pair) {
-    const operand<double> a{c.a[pair] + at_a, c.a_plane, step_a}, b{c.b[pair] + at_b, c.b_plane, 1};
-    (pair == 1 && c.subtract ? f_.ops.mul_sub : f_.ops.mul_add)(n, sum, a, b, sum);
-  }
-}
-
-// The textbook loop.
-void truncated_series::mul_with_ops(const convolution& c) const {
-  for (int j = 0; j < f_.limbs; ++j) std::fill_n(c.out + j * c.out_plane, c.length * c.lanes, 0.0);
-  if (c.lanes == 1) {
-    for (size i = 0; i < c.a_length; ++i)
-      add_term(c, std::min(c.length - i, c.b_length), c.out + i, i, 0, 0);
-  } else {
-    for (size k = 0; k < c.length; ++k)
-      for (size i = std::max<size>(0, k - c.b_length + 1); i <= std::min(k, c.a_length - 1); ++i)
-        add_term(c, c.lanes, c.out + k * c.lanes, i * c.lanes, 1, (k - i) * c.lanes);
-  }
-}
-
-// Results that running sums have not as finite numbers, by the textbook loop, whose operations know
+// Results that are not finite are formed once more by the textbook loop, whose operations know
 // infinities.
 void truncated_series::mul_anew(const convolution& c) const {
   for (size k = 0; k < c.length; ++k)
@@ -78,8 +72,13 @@ void truncated_series::mul_anew(const convolution& c) const {
       double* out = c.out + k * c.lanes + l;
       if (std::isfinite(*out)) continue;
       for (int j = 0; j < f_.limbs; ++j) out[j * c.out_plane] = 0.0;
+      const result<double> sum{out, c.out_plane};
       for (size i = std::max<size>(0, k - c.b_length + 1); i <= std::min(k, c.a_length - 1); ++i)
-        add_term(c, 1, out, i * c.lanes + l, 1, (k - i) * c.lanes + l);
+        for (int pair = 0; pair < c.pairs; ++pair) {
+          const operand<double> x{c.a[pair] + i * c.lanes + l, c.a_plane, 1};
+          const operand<double> y{c.b[pair] + (k - i) * c.lanes + l, c.b_plane, 1};
+          (pair == 1 && c.subtract ? f_.ops.mul_sub : f_.ops.mul_add)(1, sum, x, y, sum);
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Truncated power series in memory of their own, and their arithmetic.
+// Truncated power series in memory of their own, and their products.
 #pragma once
 
 #include "convolve_ops.hpp"
@@ -30,7 +30,9 @@ class truncated_series {
         length_(length),
         lanes_(lanes),
         margin_(lanes == 1 ? lane_block : 0),
-        plane_(margin_ + up_to_block(length * lanes)) {}
+        plane_(margin_ + up_to_block(length * lanes)),
+        planes_(active_convolve_ops().prepared_planes[f.limbs]),
+        prepared_(4 * planes_ * plane_) {}
 
   size length() const { return length_; }
   size lanes() const { return lanes_; }
@@ -51,13 +53,13 @@ class truncated_series {
   void mul(numbers out, size length, const series_factor& a, const series_factor& b) const;
 
  private:
-  void mul_part(convolution& c) const;
-  void mul_with_ops(const convolution& c) const;
   void mul_anew(const convolution& c) const;
-  void add_term(const convolution& c, size n, double* out, size at_a, size step_a, size at_b) const;
 
   const field& f_;
   size length_, lanes_, margin_, plane_;
+  // Room for the parts of two prepared factors.
+  size planes_;
+  linalg::number_memory prepared_;
 };
 
 }  // namespace mdla
