@@ -177,7 +177,7 @@ void series_sweep(const planes_view<double>& values, const planes_view<double>& 
   const field f(x.parts, x.limbs);
   const size points = x.shape[0], variables = x.shape[1], length = x.shape[2];
   const size m = values.shape[1];
-  const series_groups groups(points);
+  const series_groups groups(points, length);
   const columns_view from(x), to(values), to_derivatives(derivatives);
   const double work = (double)points * (double)program.count * (double)length * (double)length / 2 *
                       f.parts * f.parts * f.limbs * f.limbs;

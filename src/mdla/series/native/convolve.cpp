@@ -75,7 +75,7 @@ void convolve(const planes_view<double>& out, const planes_view<double>& a,
   if (out.size() == 0) return;
   const field f(out.parts, out.limbs);
   const size total = out.size() / length;
-  const series_groups groups(total);
+  const series_groups groups(total, length);
   const double work =
       (double)total * (double)length * (double)length * a.parts * b.parts * f.limbs * f.limbs / 2;
   parallel_for(groups.count(), threads_for(work, 1e5), [&](size first, size last) {

@@ -12,10 +12,9 @@ namespace mdla {
 // overlap the factors.
 //
 // Terms are added by increasing i, the error of a coefficient is at most about (k + 2) eps times
-// sum_i |a_i| |b_(k-i)| (convolve_kernels.cpp and digit_convolution.hpp have the proved bounds), and
-// 2.5 times that in norm for complex numbers. A coefficient
-// depends on those up to k alone, with the infinities and nans of IEEE arithmetic, and on no other
-// series of the batch.
+// sum_i |a_i| |b_(k-i)| (convolve_kernels.cpp and digit_convolution.hpp have the proved bounds),
+// and 2.5 times that in norm for complex numbers. A coefficient depends on those up to k alone,
+// with the infinities and nans of IEEE arithmetic, and on no other series of the batch.
 //
 // Groups of 8 series run side by side through vectors, few or single ones with vectors along their
 // coefficients; both give the same bits.

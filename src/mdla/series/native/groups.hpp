@@ -11,15 +11,20 @@ struct series_group {
   size begin, count, lanes;
 };
 
-// From this many on, 8 lanes take less time than vectors along each series, half of whose lanes are
-// beyond the diagonal when series are short.
-constexpr size least_side_by_side = 5;
+// Multiply-adds of vectors that a product takes with vectors along one series: half of the lanes of
+// its blocks of coefficients are beyond the diagonal.
+inline size steps_along(size length) {
+  size steps = 0;
+  for (size k = 0; k < length; k += lane_block) steps += std::min(k + lane_block, length);
+  return steps;
+}
 
+// The last series are single ones where that takes less time than a group with empty lanes.
 class series_groups {
  public:
-  explicit series_groups(size total)
+  series_groups(size total, size length)
       : total_(total), full_(total / lane_block), rest_(total % lane_block) {
-    if (rest_ >= least_side_by_side) {
+    if (rest_ * steps_along(length) > length * (length + 1) / 2) {
       ++full_;
       rest_ = 0;
     }
