@@ -105,9 +105,11 @@ class _SystemEquations(Equations):
             )
         self._system = system
         self._place = names.index(name)
-        self._others = [i for i in range(len(names)) if i != self._place]
-        self._names = [names[i] for i in self._others]
-        self.unknowns = len(self._others)
+        self._names = [name for i, name in enumerate(names) if i != self._place]
+        self.unknowns = len(self._names)
+        self._others: Any = [i for i in range(len(names)) if i != self._place]
+        if self._place == self.unknowns:
+            self._others = slice(self.unknowns)  # no copies
         self.count = int(system.shape[0])
         self.coefficients = zeros((), prec=system.prec)
         if system.iscomplex:

@@ -44,9 +44,9 @@ class NewtonResult:
         converged: Whether the residual is small in every degree.
         order: The largest degree up to which it is; -1 if there is none.
         residual: For each degree k, shape ``(..., degree + 1)``, the largest residual of an
-            equation, relative to the size of its terms: ``max_i |f_ik| / s_ik``. The size is the
-            larger of ``(sum_j |J_j| |x_(k-j)|)_i`` and of what shows terms that cancel within f,
-            the rounding errors of its evaluations in double precision in units of eps("d").
+            equation, relative to the size of its terms: ``max_i |f_ik| / s_ik`` with ``s_ik =
+            (sum_j |J_j| |x_(k-j)|)_i``. Where that exceeds ``tol`` because larger terms cancel
+            within f, s_ik is their size: the rounding errors of f in double precision over eps.
         update: The size of the last correction of the starting vector, relative to it.
         rcond: The estimated reciprocal condition of the leading matrix; 0 if its rank is less than
             n.
@@ -148,7 +148,7 @@ def newton(
     inputs = read_inputs("newton", True, prec, x0=x0, at=at, coefficients=equations.coefficients)
     paths = _Paths(equations, inputs, orders, tol, rcond)
     paths.correct(steps)
-    return paths.result(paths.expand(orders))
+    return paths.result(paths.expand(orders), orders)
 
 
 def _orders(degree: Any) -> list[int]:
@@ -266,12 +266,14 @@ class _Paths:
         """All coefficients, planes (c, N, *batch, n, degree + 1)."""
         x = self.x[..., np.newaxis]
         self._slopes = self._jacobian[..., np.newaxis]
-        self._noise = np.zeros((*self.batch, self._value.shape[-1], orders[-1]))
+        parts, *_, m = self._value.shape
+        self._first_values = np.zeros((parts, *self.batch, m, orders[-1]))
+        self._first_values[..., 0] = self._value[:, 0]
         for known, target in pairwise(orders):
             longer = np.zeros((*x.shape[:-1], target))
             longer[..., :known] = x
             value = self._equations.values(longer, self.at)
-            self._listen(longer, value, known)
+            self._first_values[..., known:target] = value[:, 0, ..., known:]
             self._slopes = self._equations.jacobian(x[..., : target - known], self.at)
             rest = negative(MDArray(value[..., known:])).planes
             found = forward_substitution(
@@ -289,31 +291,38 @@ class _Paths:
             *planes.shape[:2], math.prod(self.batch), *planes.shape[planes.ndim - axes :]
         )
 
-    def _listen(self, x: Planes, value: Planes, first: int) -> None:
-        """Note the sizes of terms that cancel within f at x, from some degree on.
+    def _cancelled(self, x: Planes, orders: list[int]) -> Floats:
+        """The sizes of terms that cancel within f, as rounding errors in few limbs show them.
 
-        Values are formed with one limb, or two if x has one; what comes out differently is
-        rounding errors, in units of their eps.
+        The values that led to the coefficients are formed once more with one limb, or two if x
+        has one; what comes out differently is rounding errors, in units of their eps.
         """
         limbs = 2 if x.shape[1] == 1 else 1
-        other, prec = from_layout(limbs, np.float64), MDArray(x).precision
+        few, prec = from_layout(limbs, np.float64), MDArray(x).precision
+        again = np.zeros(self._first_values.shape)
+        at = _planes.cast(self.at, few)
+        for known, target in [(0, 1), *pairwise(orders)]:
+            start = np.zeros((*x.shape[:-1], target))
+            start[..., : max(known, 1)] = x[..., : max(known, 1)]
+            values = self._equations.values(_planes.cast(start, few), at)
+            again[..., known:target] = values[:, 0, ..., known:]
+        unit = math.ldexp(1.0, max(few.eps_exponent, prec.eps_exponent))
         with np.errstate(over="ignore", invalid="ignore"):
-            again = self._equations.values(_planes.cast(x, other), _planes.cast(self.at, other))
-            difference = subtract(MDArray(_planes.cast(again, prec)), MDArray(value)).planes
-            unit = math.ldexp(1.0, max(other.eps_exponent, prec.eps_exponent))
-            heard = self._noise[..., first : x.shape[-1]]
-            np.fmax(heard, _absolute(difference)[..., first:] / unit, out=heard)
+            return _absolute((again - self._first_values)[:, np.newaxis]) / unit
 
-    def result(self, x: Planes) -> NewtonResult:
+    def result(self, x: Planes, orders: list[int]) -> NewtonResult:
         """The solution with its residual."""
         value = self._equations.values(x, self.at)
         residual = _absolute(value)
         # Products that underflow have errors of that size, whatever the precision.
         residual[residual <= 64 * (self.unknowns + x.shape[-1]) * _SMALLEST] = 0
         sizes = _sizes_of_terms(_absolute(self._slopes), _absolute(x), value.shape[-1])
-        self._listen(x, value, 0)
-        sizes = np.fmax(sizes, self._noise)
-        residual = _relative(residual, sizes).max(axis=-2, initial=0.0)
+        relative = _relative(residual, sizes)
+        doubtful = ~(relative <= self._tol)
+        if doubtful.any():
+            sizes = np.fmax(sizes, self._cancelled(x, orders))
+            relative = np.where(doubtful, _relative(residual, sizes), relative)
+        residual = relative.max(axis=-2, initial=0.0)
         order = np.cumprod(residual <= self._tol, axis=-1).sum(axis=-1) - 1
         order = np.where(np.isfinite(x[:, 0]).all(axis=(0, -1, -2)), order, -1)
 

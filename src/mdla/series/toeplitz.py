@@ -51,8 +51,8 @@ Planes = npt.NDArray[Any]
 _GROWTH = 16
 _SINGULAR = 4
 
-# Up to this order a single matrix is inverted; beyond, that takes longer than it saves.
-_INVERTED = 96
+# Up to this order a single column is substituted without division into blocks.
+_UNDIVIDED = 128
 
 # Bytes of the arrangement of x for one product.
 _BYTES = 1 << 26
@@ -139,13 +139,13 @@ class LeadingMatrices:
 
 
 class _Inverse:
-    """Square matrices whose inverses are formed, with a correction of each solution.
+    """Small square matrices whose inverses are formed, with a correction of each solution.
 
     ``x = X y``, then ``x + X (y - A x)``: one step of refinement in the same precision makes the
     componentwise backward error that of a backward stable solver, whatever the first one was, if
     the matrix is not too close to singular (R. Skeel, Math. Comp. 35 (1980) 817-832). The last
-    product is formed of doubles, since the correction is small. Two products of a matrix with a
-    vector, 2 n^2 multiply-adds, are faster than two substitutions of n^2 / 2.
+    product is formed of doubles, since the correction is small. Products of stacks run side by
+    side, which two substitutions would do less well.
     """
 
     def __init__(self, a: Planes, inverse: Planes) -> None:
@@ -181,20 +181,34 @@ def _side_by_side(a: Planes) -> tuple[_Factorisation, npt.NDArray[np.float64]]:
 def _alone(a: Planes) -> tuple[_Factorisation, float]:
     """One matrix: by elimination, or where entries grow or it is not square by reflections."""
     m, n = a.shape[-2:]
-    stack = a[:, :, np.newaxis]
     if m == n:
         factors = LUFactors(a)
         if not factors.growth > max(_GROWTH, n):
-            if n <= _INVERTED and not wide_matrices(stack)[0]:
-                inverse = factors.solve(_identities(stack)[:, :, 0])
-                return _Inverse(stack, inverse[:, :, np.newaxis]), factors.rcond
-            return _Applied(lambda b: factors.solve(b[:, :, 0])[:, :, np.newaxis]), factors.rcond
+            return _Eliminated(factors), factors.rcond
     reflections = QR(MDArray(a), check_finite=False)
     rcond = 1.0 if n == 0 else _native.reciprocal_condition(_unit_columns(reflections.R.planes))
     return (
         _Applied(lambda b: reflections.solve(MDArray(b[:, :, 0])).planes[:, :, np.newaxis]),
         rcond,
     )
+
+
+class _Eliminated:
+    """One matrix with LU factors."""
+
+    def __init__(self, factors: LUFactors) -> None:
+        self._factors = factors
+
+    def solve(self, r: Planes) -> Planes:
+        lu, right = self._factors, r[:, :, 0]
+        if right.shape[-1] > 1 or len(lu.order) > _UNDIVIDED:
+            return lu.solve(right)[:, :, np.newaxis]
+        x = np.ascontiguousarray(right[:, :, lu.order])
+        times_power(x, -lu.row_exponents[lu.order])
+        _native.substitute(lu.factors, x, True, True)
+        _native.substitute(lu.factors, x, False, False)
+        times_power(x, -lu.column_exponents.T)
+        return x[:, :, np.newaxis]
 
 
 class _Applied:
