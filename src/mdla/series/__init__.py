@@ -27,17 +27,31 @@ from mdla.series.functions import (
 )
 from mdla.series.joining import concatenate as concatenate, stack as stack
 from mdla.series.newton import NewtonResult as NewtonResult, newton as newton
+from mdla.series.pade import (
+    PadeApproximant as PadeApproximant,
+    pade as pade,
+    robust_pade as robust_pade,
+)
 from mdla.series.products import convolve as convolve
 from mdla.series.series import (
     Series as Series,
     constant as constant,
     variable as variable,
 )
+from mdla.series.singularities import (
+    RadiusResult as RadiusResult,
+    SingularityResult as SingularityResult,
+    nearest_singularity as nearest_singularity,
+    radius_of_convergence as radius_of_convergence,
+)
 from mdla.series.solve import solve as solve
 
 __all__ = [
     "NewtonResult",
+    "PadeApproximant",
+    "RadiusResult",
     "Series",
+    "SingularityResult",
     "arccos",
     "arcsin",
     "arctan",
@@ -50,8 +64,12 @@ __all__ = [
     "expm1",
     "log",
     "log1p",
+    "nearest_singularity",
     "newton",
+    "pade",
     "power",
+    "radius_of_convergence",
+    "robust_pade",
     "sin",
     "sinh",
     "solve",
