@@ -8,6 +8,7 @@ Example:
     [ 1.         0.5       -0.125      0.0625    -0.0390625]
 """
 
+from mdla.series.creation import constant as constant, variable as variable
 from mdla.series.functions import (
     arccos as arccos,
     arcsin as arcsin,
@@ -33,11 +34,7 @@ from mdla.series.pade import (
     robust_pade as robust_pade,
 )
 from mdla.series.products import convolve as convolve
-from mdla.series.series import (
-    Series as Series,
-    constant as constant,
-    variable as variable,
-)
+from mdla.series.series import Series as Series
 from mdla.series.singularities import (
     RadiusResult as RadiusResult,
     SingularityResult as SingularityResult,

@@ -15,18 +15,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mdla import _native
+from mdla import _native, gemm
 from mdla.core import planes as _planes
 from mdla.core.array import MDArray
 from mdla.core.operands import to_array, unify
 from mdla.core.precision import PRECISIONS
-from mdla.gemm import matmul
 
 __all__ = [
     "convolve",
     "convolve_planes",
     "degree_first",
     "degree_last",
+    "matmul",
     "matmul_planes",
     "product_order",
     "read_degree",
@@ -171,6 +171,37 @@ def _portions(shape: tuple[int, ...], most: int) -> Iterator[tuple[Any, ...]]:
         yield (*(slice(None),) * (axis + 2), slice(begin, begin + step))
 
 
+def matmul(a: MDArray, b: MDArray, length: int) -> MDArray:
+    """Products of vectors and matrices of series, with the rules of ``numpy.matmul``.
+
+    Args:
+        a: Coefficients (..., n, m, L), or (m, L) for a vector.
+        b: Coefficients (..., m, p, L), or (m, L) for a vector.
+        length: The number of degrees of the result.
+
+    Raises:
+        ValueError: An operand is a single series, or the inner dimensions differ.
+    """
+    shapes = a.shape[:-1], b.shape[:-1]
+    if a.ndim < 2 or b.ndim < 2:
+        raise ValueError(
+            f"@ takes vectors and matrices of series, got shapes {shapes[0]} and {shapes[1]}; "
+            "write a * b for single ones"
+        )
+    rows = a if a.ndim > 2 else a[np.newaxis]
+    columns = b if b.ndim > 2 else b[:, np.newaxis]
+    if rows.shape[-2] != columns.shape[-3]:
+        raise ValueError(
+            f"@: the inner dimensions {rows.shape[-2]} and {columns.shape[-3]} of series of shapes "
+            f"{shapes[0]} and {shapes[1]} differ"
+        )
+    planes, result, working = unify(rows[..., :length], columns[..., :length])
+    x, y = (_planes.cast(p, working) for p in planes)
+    product = MDArray(_planes.cast(matmul_planes(x, y, length), result))
+    product = product if a.ndim > 2 else product[..., 0, :, :]
+    return product if b.ndim > 2 else product[..., 0, :]
+
+
 def matmul_planes(a: Planes, b: Planes, length: int) -> Planes:
     """Planes (c, N, *batch, n, p, length) of the products of matrices of series.
 
@@ -212,7 +243,7 @@ def matmul_planes(a: Planes, b: Planes, length: int) -> Planes:
         starts = ((k + i - high + step - 1) * m for i in range(count))
         rows = np.concatenate([left[..., s : s + width] for s in starts], axis=-2)
         columns = right[..., (last_b - high) * m : (last_b - low + 1) * m, :]
-        some = matmul(MDArray(rows), MDArray(columns)).planes
+        some = gemm.matmul(MDArray(rows), MDArray(columns)).planes
         some = some.reshape(*some.shape[:-2], count, n, p)
         out[..., k : k + count] = np.moveaxis(some, -3, -1)
     return out

@@ -9,20 +9,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mdla.core import planes as _planes
 from mdla.core.arithmetic import add, divide, multiply, subtract
 from mdla.core.array import MDArray
 from mdla.core.comparison import equal
 from mdla.core.creation import array, zeros
 from mdla.core.elementary import log
 from mdla.core.manipulation import broadcast_to, concatenate
-from mdla.core.operands import meet, read, to_array, unify
+from mdla.core.operands import meet, read, to_array
 from mdla.core.precision import Precision
 from mdla.core.protocols import UnknownOperandError
 from mdla.series import arithmetic
-from mdla.series.products import convolve_planes, matmul_planes, read_degree
+from mdla.series.products import convolve, matmul, read_degree
 
-__all__ = ["Series", "constant", "is_operand", "variable"]
+__all__ = ["Series", "is_operand"]
 
 Planes = npt.NDArray[Any]
 
@@ -330,9 +329,8 @@ class Series:
             if factor is None:
                 return NotImplemented
             return Series(multiply(self._coefficients, factor))
-        x, y, result = _met(self, other)
-        length = min(self.degree, other.degree) + 1
-        return _wrapped(convolve_planes(x, y, length), result)
+        degree = min(self.degree, other.degree)
+        return Series(convolve(self._coefficients, other._coefficients, degree))
 
     __rmul__ = __mul__
 
@@ -383,51 +381,6 @@ class Series:
         return same if same is NotImplemented else np.logical_not(same)
 
 
-def variable(degree: int, prec: Any = None, at: Any = 0) -> Series:
-    """The series ``at + t``.
-
-    Args:
-        degree: The degree.
-        prec: The precision; by default that of ``at``, ``"dd"`` for plain numbers.
-        at: The constant term, a number or an array.
-
-    Raises:
-        TypeError: The degree is no integer, or ``at`` no number.
-        ValueError: The degree is negative, or the precision is unknown.
-
-    Example:
-        >>> import mdla
-        >>> t = mdla.series.variable(3)
-        >>> print(((1 + t) * (1 - t)).coefficients)
-        [ 1.  0. -1.  0.]
-    """
-    s = constant(at, degree, prec)
-    if s.degree > 0:
-        s.coefficients[..., 1] = 1
-    return s
-
-
-def constant(a: Any, degree: int, prec: Any = None) -> Series:
-    """The constant series ``a``.
-
-    Args:
-        a: A number or an array.
-        degree: The degree.
-        prec: The precision; by default that of ``a``, ``"dd"`` for plain numbers.
-
-    Raises:
-        TypeError: The degree is no integer, or ``a`` no number.
-        ValueError: The degree is negative, or the precision is unknown.
-
-    Example:
-        >>> import mdla
-        >>> mdla.series.constant([1, 2], 8, prec="qd").shape
-        (2,)
-    """
-    a = array(a, prec)
-    return Series(_with_degree(a[..., np.newaxis], read_degree(degree)).copy())
-
-
 def _with_degree(coefficients: MDArray, degree: int) -> MDArray:
     missing = degree + 1 - coefficients.shape[-1]
     if missing <= 0:
@@ -458,7 +411,7 @@ def _constant_like(obj: Any, s: Series) -> Series:
     """A number or array as a constant series of the degree of s, in the wider format."""
     result = meet(obj, s._coefficients)[1]
     known = obj if isinstance(obj, MDArray) else array(obj, result)
-    return constant(known, s.degree)
+    return Series(known[..., np.newaxis], degree=s.degree)
 
 
 def _termwise(operation: Callable[[Any, Any], MDArray], s: Series, other: Any) -> Any:
@@ -473,18 +426,8 @@ def _termwise(operation: Callable[[Any, Any], MDArray], s: Series, other: Any) -
     return Series(concatenate([first[..., np.newaxis], rest.astype(first.prec)], axis=-1))
 
 
-def _met(s: Series, t: Series) -> tuple[Planes, Planes, Precision]:
-    """Planes of two series in the format they are computed in, and that of the result."""
-    (x, y), result, working = unify(s.coefficients, t.coefficients)
-    return _planes.cast(x, working), _planes.cast(y, working), result
-
-
-def _wrapped(planes: Planes, result: Precision) -> Series:
-    return Series(MDArray(_planes.cast(planes, result)))
-
-
 def _matrix_product(a: Any, b: Any) -> Any:
-    """``a @ b`` with the rules of NumPy for vectors and stacks."""
+    """``a @ b`` for a series and another operand, in this or the other order."""
     degrees = [s.degree for s in (a, b) if isinstance(s, Series)]
     operands = []
     for x in (a, b):
@@ -492,21 +435,6 @@ def _matrix_product(a: Any, b: Any) -> Any:
             if not is_operand(x):
                 return NotImplemented
             x = _constant_like(x, b if x is a else a).truncate(0)
-        if x.ndim == 0:
-            raise ValueError("@ takes vectors and matrices of series; write a * b for single ones")
-        operands.append(x)
-    s, t = operands
-    vector_s, vector_t = s.ndim == 1, t.ndim == 1
-    inner = s.shape[-1], t.shape[0 if vector_t else -2]
-    if inner[0] != inner[1]:
-        raise ValueError(
-            f"@: the inner dimensions {inner[0]} and {inner[1]} of series of shapes {s.shape} and "
-            f"{t.shape} differ"
-        )
-    s = s[np.newaxis] if vector_s else s
-    t = t[:, np.newaxis] if vector_t else t
-    x, y, result = _met(s, t)
-    length = min(degrees) + 1
-    product = _wrapped(matmul_planes(x[..., :length], y[..., :length], length), result)
-    product = product[..., 0, :] if vector_s else product
-    return product[..., 0] if vector_t else product
+        operands.append(x.coefficients)
+    left, right = operands
+    return Series(matmul(left, right, min(degrees) + 1))
