@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mdla.core import planes as _planes
 from mdla.core.array import MDArray
 from mdla.core.precision import Precision
 from mdla.series import functions
@@ -171,8 +172,7 @@ class Dual:
         shape = (*value.shape, total.shape[-1])
         if total.shape != shape:
             planes = total.coefficients.planes
-            wide = np.broadcast_to(planes, (*planes.shape[:2], *shape, planes.shape[-1]))
-            total = Series(MDArray(wide))
+            total = Series(MDArray(_planes.broadcast(planes, (*shape, planes.shape[-1]))))
         return Dual(value, total)
 
     # -- functions ---------------------------------------------------------------------------------

@@ -274,7 +274,8 @@ class _Paths:
             longer[..., :known] = x
             value = self._equations.values(longer, self.at)
             self._first_values[..., known:target] = value[:, 0, ..., known:]
-            self._slopes = self._equations.jacobian(x[..., : target - known], self.at)
+            if target - known > 1:  # else it is the leading matrix
+                self._slopes = self._equations.jacobian(x[..., : target - known], self.at)
             rest = negative(MDArray(value[..., known:])).planes
             found = forward_substitution(
                 self._leading,
