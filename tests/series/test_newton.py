@@ -281,6 +281,20 @@ def test_functions_that_return_one_series():
     assert given.converged
 
 
+@pytest.mark.parametrize("prec", ["d", "dd", "qd", "od"])
+def test_terms_that_cancel(prec):
+    """Residuals are judged by the terms of f, not by what is left of them."""
+    result = newton(PolynomialSystem("(x-1)^8*(x-3) - t;", prec=prec), [3], 20)
+    assert result.converged
+
+
+def test_coefficients_beyond_the_range_of_doubles():
+    """Those before them are found, and it is said where they end."""
+    result = newton(PolynomialSystem("x^2 - 1e-140 - t;", prec="d"), [1e-70], 8)
+    assert (result.converged, result.order) == (False, 2)
+    assert np.isfinite(result.x.coefficients[0, :3].to_numpy()).all()
+
+
 def test_zero_sizes():
     system = PolynomialSystem("x^2 - 1 - t;")
     assert newton(system, np.ones((0, 1)), 3).x.shape == (0, 1)
@@ -353,5 +367,8 @@ def test_wrong_arguments():
         newton(system, [1], 2.5, parameter="s")
     with pytest.raises(ValueError, match="steps must be positive"):
         newton(system, [1], 2, parameter="s", steps=0)
+    for name, value in (("tol", math.nan), ("tol", -1.0), ("rcond", math.nan)):
+        with pytest.raises(ValueError, match=f"{name}"):
+            newton(system, [1], 2, parameter="s", **{name: value})
     with pytest.raises(ValueError, match=r"takes .* GiB of memory, of which there are"):
         newton(system, [1], 10**12, parameter="s")

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mdla.core import planes as _planes
-from mdla.core.arithmetic import negative, subtract
+from mdla.core.arithmetic import add, negative, subtract
 from mdla.core.array import MDArray
 from mdla.core.precision import from_layout
 from mdla.linalg.inputs import Inputs, read_inputs, stacked
@@ -46,7 +46,7 @@ class NewtonResult:
         residual: For each degree k, shape ``(..., degree + 1)``, the largest residual of an
             equation, relative to the size of its terms: ``max_i |f_ik| / s_ik`` with ``s_ik =
             (sum_j |J_j| |x_(k-j)|)_i``. Where that exceeds ``tol`` because larger terms cancel
-            within f, s_ik is their size: the rounding errors of f in double precision over eps.
+            within f, s_ik is their size: the rounding errors of f with fewer limbs, over eps.
         update: The size of the last correction of the starting vector, relative to it.
         rcond: The estimated reciprocal condition of the leading matrix; 0 if its rank is less than
             n.
@@ -144,6 +144,8 @@ def newton(
     orders = _orders(degree)
     if steps < 1:
         raise ValueError(f"newton: steps must be positive, got {steps}")
+    if tol is not None and not tol >= 0:
+        raise ValueError(f"newton: tol must not be negative or nan, got {tol}")
     equations = read_equations(system, jacobian, parameter)
     inputs = read_inputs("newton", True, prec, x0=x0, at=at, coefficients=equations.coefficients)
     paths = _Paths(equations, inputs, orders, tol, rcond)
@@ -295,21 +297,26 @@ class _Paths:
     def _cancelled(self, x: Planes, orders: list[int]) -> Floats:
         """The sizes of terms that cancel within f, as rounding errors in few limbs show them.
 
-        The values that led to the coefficients are formed once more with one limb, or two if x
-        has one; what comes out differently is rounding errors, in units of their eps.
+        The values that led to the coefficients are formed once more with two other numbers of
+        limbs, from coefficients changed by up to 8 eps, since those of few bits may make no
+        rounding errors; what comes out differently is in units of eps.
         """
-        limbs = 2 if x.shape[1] == 1 else 1
-        few, prec = from_layout(limbs, np.float64), MDArray(x).precision
-        again = np.zeros(self._first_values.shape)
-        at = _planes.cast(self.at, few)
-        for known, target in [(0, 1), *pairwise(orders)]:
-            start = np.zeros((*x.shape[:-1], target))
-            start[..., : max(known, 1)] = x[..., : max(known, 1)]
-            values = self._equations.values(_planes.cast(start, few), at)
-            again[..., known:target] = values[:, 0, ..., known:]
-        unit = math.ldexp(1.0, max(few.eps_exponent, prec.eps_exponent))
-        with np.errstate(over="ignore", invalid="ignore"):
-            return _absolute((again - self._first_values)[:, np.newaxis]) / unit
+        prec = MDArray(x).precision
+        heard, rng = np.zeros(self._first_values.shape[1:]), np.random.default_rng(5)
+        for limbs in [n for n in (1, 2, 3) if n != prec.limbs][:2]:
+            few = from_layout(limbs, np.float64)
+            at = _planes.cast(self.at, few)
+            unit = math.ldexp(1.0, max(few.eps_exponent, prec.eps_exponent))
+            for known, target in [(0, 1), *pairwise(orders)]:
+                start = np.zeros((*x.shape[:-1], target))
+                start[..., : max(known, 1)] = x[..., : max(known, 1)]
+                change = rng.uniform(-8, 8, start.shape[-2:]) * math.ldexp(1.0, few.eps_exponent)
+                changed = add(MDArray(_planes.cast(start, few)), MDArray(start[:, :1] * change))
+                again = self._equations.values(changed.planes, at)
+                differences = again[:, 0] - self._first_values[..., :target]
+                sizes = _absolute(differences[:, np.newaxis]) / unit
+                np.fmax(heard[..., known:target], sizes[..., known:], out=heard[..., known:target])
+        return heard
 
     def result(self, x: Planes, orders: list[int]) -> NewtonResult:
         """The solution with its residual."""
@@ -321,11 +328,12 @@ class _Paths:
         relative = _relative(residual, sizes)
         doubtful = ~(relative <= self._tol)
         if doubtful.any():
-            sizes = np.fmax(sizes, self._cancelled(x, orders))
+            with np.errstate(over="ignore", invalid="ignore"):
+                sizes = np.fmax(sizes, self._cancelled(x, orders))
             relative = np.where(doubtful, _relative(residual, sizes), relative)
         residual = relative.max(axis=-2, initial=0.0)
-        order = np.cumprod(residual <= self._tol, axis=-1).sum(axis=-1) - 1
-        order = np.where(np.isfinite(x[:, 0]).all(axis=(0, -1, -2)), order, -1)
+        small = (residual <= self._tol) & np.isfinite(x[:, 0]).all(axis=(0, -2))
+        order = np.cumprod(small, axis=-1).sum(axis=-1) - 1
 
         def plain(array: npt.NDArray[Any]) -> Any:
             return array if self.batch else array[()].item()

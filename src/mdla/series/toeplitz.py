@@ -81,6 +81,7 @@ class LeadingMatrices:
     Raises:
         LinAlgError: A matrix has more columns than rows, or is singular to working precision, and
             there is no ``rcond``.
+        ValueError: ``rcond`` is nan.
     """
 
     rcond: npt.NDArray[np.float64]
@@ -88,6 +89,8 @@ class LeadingMatrices:
     def __init__(self, function: str, a: Planes, eps: float, rcond: float | None = None) -> None:
         self.batch = _planes.shape_of(a)[:-2]
         m, n = a.shape[-2:]
+        if rcond is not None and np.isnan(rcond):
+            raise ValueError(f"{function}: rcond is nan; write None for independent columns")
         if m < n and rcond is None:
             raise LinAlgError(
                 f"{function}: the leading matrix has shape ({m}, {n}), fewer rows than columns, so "
