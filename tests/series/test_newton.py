@@ -288,6 +288,14 @@ def test_terms_that_cancel(prec):
     assert result.converged
 
 
+@pytest.mark.parametrize(("prec", "gap"), [("dd", "1e-10"), ("qd", "1e-20")])
+def test_nearly_double_roots(prec, gap):
+    system = PolynomialSystem(f"(x - 1)^2 - {gap} - t;", prec=prec)
+    start = mdla.array(1) + mdla.sqrt(mdla.array(gap, prec=prec))
+    result = newton(system, [start], 6)
+    assert result.converged
+
+
 def test_coefficients_beyond_the_range_of_doubles():
     """Those before them are found, and it is said where they end."""
     result = newton(PolynomialSystem("x^2 - 1e-140 - t;", prec="d"), [1e-70], 8)

@@ -146,6 +146,17 @@ class PolynomialSystem(Terms):
         system._set(terms, names, wanted or carried or DEFAULT)
         return system
 
+    def majorant(self) -> PolynomialSystem:
+        """The system ``sum_e |c_e| x^e`` in float64, which bounds values and rounding errors.
+
+        Example:
+            >>> import mdla
+            >>> print(mdla.PolynomialSystem("x^2 - 3*i*x - 0.5;").majorant())
+            x^2 + 3*x + 0.5;
+        """
+        sizes = [np.abs(c.to_numpy()) for c in self.coefficients]
+        return self.from_supports(self.supports, sizes, "d", variables=self._variables)
+
     # -- evaluation --------------------------------------------------------------------------------
 
     @overload

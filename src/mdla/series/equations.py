@@ -19,6 +19,7 @@ from mdla.series.series import Series
 __all__ = ["Equations", "read_equations"]
 
 Planes = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
 
 
 class Equations(ABC):
@@ -50,6 +51,13 @@ class Equations(ABC):
     @abstractmethod
     def jacobian(self, x: Planes, at: Planes) -> Planes:
         """Derivatives (c, N, *batch, m, n, k) there."""
+
+    def sizes(self, x: Floats, at: Floats) -> Floats:
+        """Sizes (*batch, m, k) of the terms of values, from those of x and of the parameter.
+
+        Zero where nothing is known of them.
+        """
+        return np.zeros(())
 
 
 def read_equations(system: Any, jacobian: Any, parameter: str | None) -> Equations:
@@ -148,6 +156,13 @@ class _SystemEquations(Equations):
         points = self._at_series(x, at)
         slopes: Planes = self._system.jacobian(points, prec=points.prec).coefficients.planes
         return slopes[..., self._others, :]
+
+    def sizes(self, x: Floats, at: Floats) -> Floats:
+        if not hasattr(self._system, "majorant"):
+            return super().sizes(x, at)
+        points = self._at_series(x[np.newaxis, np.newaxis], at[np.newaxis, np.newaxis])
+        found: Floats = self._system.majorant().evaluate(points).coefficients.planes[0, 0]
+        return found
 
 
 class _FunctionEquations(Equations):

@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mdla.core import planes as _planes
-from mdla.core.arithmetic import add, negative, subtract
+from mdla.core.arithmetic import negative, subtract
 from mdla.core.array import MDArray
-from mdla.core.precision import from_layout
 from mdla.linalg.inputs import Inputs, read_inputs, stacked
 from mdla.series.equations import Equations, read_equations
 from mdla.series.series import Series
@@ -45,8 +44,9 @@ class NewtonResult:
         order: The largest degree up to which it is; -1 if there is none.
         residual: For each degree k, shape ``(..., degree + 1)``, the largest residual of an
             equation, relative to the size of its terms: ``max_i |f_ik| / s_ik`` with ``s_ik =
-            (sum_j |J_j| |x_(k-j)|)_i``. Where that exceeds ``tol`` because larger terms cancel
-            within f, s_ik is their size: the rounding errors of f with fewer limbs, over eps.
+            (sum_j |J_j| |x_(k-j)|)_i``. Where that exceeds ``tol`` for a system, s_ik is the size
+            of its terms, which may cancel: coefficient k of ``sum_e |c_e| |x|^e``. Of a function
+            nothing is known of terms that cancel.
         update: The size of the last correction of the starting vector, relative to it.
         rcond: The estimated reciprocal condition of the leading matrix; 0 if its rank is less than
             n.
@@ -150,7 +150,7 @@ def newton(
     inputs = read_inputs("newton", True, prec, x0=x0, at=at, coefficients=equations.coefficients)
     paths = _Paths(equations, inputs, orders, tol, rcond)
     paths.correct(steps)
-    return paths.result(paths.expand(orders), orders)
+    return paths.result(paths.expand(orders))
 
 
 def _orders(degree: Any) -> list[int]:
@@ -268,14 +268,10 @@ class _Paths:
         """All coefficients, planes (c, N, *batch, n, degree + 1)."""
         x = self.x[..., np.newaxis]
         self._slopes = self._jacobian[..., np.newaxis]
-        parts, *_, m = self._value.shape
-        self._first_values = np.zeros((parts, *self.batch, m, orders[-1]))
-        self._first_values[..., 0] = self._value[:, 0]
         for known, target in pairwise(orders):
             longer = np.zeros((*x.shape[:-1], target))
             longer[..., :known] = x
             value = self._equations.values(longer, self.at)
-            self._first_values[..., known:target] = value[:, 0, ..., known:]
             if target - known > 1:  # else it is the leading matrix
                 self._slopes = self._equations.jacobian(x[..., : target - known], self.at)
             rest = negative(MDArray(value[..., known:])).planes
@@ -294,31 +290,7 @@ class _Paths:
             *planes.shape[:2], math.prod(self.batch), *planes.shape[planes.ndim - axes :]
         )
 
-    def _cancelled(self, x: Planes, orders: list[int]) -> Floats:
-        """The sizes of terms that cancel within f, as rounding errors in few limbs show them.
-
-        The values that led to the coefficients are formed once more with two other numbers of
-        limbs, from coefficients changed by up to 8 eps, since those of few bits may make no
-        rounding errors; what comes out differently is in units of eps.
-        """
-        prec = MDArray(x).precision
-        heard, rng = np.zeros(self._first_values.shape[1:]), np.random.default_rng(5)
-        for limbs in [n for n in (1, 2, 3) if n != prec.limbs][:2]:
-            few = from_layout(limbs, np.float64)
-            at = _planes.cast(self.at, few)
-            unit = math.ldexp(1.0, max(few.eps_exponent, prec.eps_exponent))
-            for known, target in [(0, 1), *pairwise(orders)]:
-                start = np.zeros((*x.shape[:-1], target))
-                start[..., : max(known, 1)] = x[..., : max(known, 1)]
-                change = rng.uniform(-8, 8, start.shape[-2:]) * math.ldexp(1.0, few.eps_exponent)
-                changed = add(MDArray(_planes.cast(start, few)), MDArray(start[:, :1] * change))
-                again = self._equations.values(changed.planes, at)
-                differences = again[:, 0] - self._first_values[..., :target]
-                sizes = _absolute(differences[:, np.newaxis]) / unit
-                np.fmax(heard[..., known:target], sizes[..., known:], out=heard[..., known:target])
-        return heard
-
-    def result(self, x: Planes, orders: list[int]) -> NewtonResult:
+    def result(self, x: Planes) -> NewtonResult:
         """The solution with its residual."""
         value = self._equations.values(x, self.at)
         residual = _absolute(value)
@@ -329,7 +301,7 @@ class _Paths:
         doubtful = ~(relative <= self._tol)
         if doubtful.any():
             with np.errstate(over="ignore", invalid="ignore"):
-                sizes = np.fmax(sizes, self._cancelled(x, orders))
+                sizes = np.fmax(sizes, self._equations.sizes(_absolute(x), _absolute(self.at)))
             relative = np.where(doubtful, _relative(residual, sizes), relative)
         residual = relative.max(axis=-2, initial=0.0)
         small = (residual <= self._tol) & np.isfinite(x[:, 0]).all(axis=(0, -2))
