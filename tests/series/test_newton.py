@@ -124,11 +124,17 @@ def monomial_homotopy(n, degree, prec, coefficients):
     return PolynomialSystem(polynomials, prec, variables=names), rates
 
 
-HOMOTOPIES = [(1, 8), (2, 40), (5, 24), (12, 10), (32, 32), (64, 64)]
+SLOW = pytest.mark.slow
+HOMOTOPIES = [
+    *((n, degree, prec) for n, degree in [(1, 8), (2, 40), (5, 24), (12, 10)] for prec in SHOWN),
+    *((32, 32, prec) for prec in ["dd", "qd"]),
+    (64, 64, "qd"),
+    *(pytest.param(32, 32, prec, marks=SLOW) for prec in ["od", "hd"]),
+    *(pytest.param(64, 64, prec, marks=SLOW) for prec in ["dd", "od", "hd"]),
+]
 
 
-@pytest.mark.parametrize("prec", SHOWN)
-@pytest.mark.parametrize(("n", "degree"), HOMOTOPIES)
+@pytest.mark.parametrize(("n", "degree", "prec"), HOMOTOPIES)
 def test_powers(n, degree, prec):
     """x_i = (1 + t)^a_i, every coefficient to a relative error."""
     system, rates = monomial_homotopy(n, degree, prec, binomial)
@@ -139,8 +145,7 @@ def test_powers(n, degree, prec):
         assert errors(x, binomial(rate, degree), prec).max() <= 100 * degree
 
 
-@pytest.mark.parametrize("prec", SHOWN)
-@pytest.mark.parametrize(("n", "degree"), HOMOTOPIES)
+@pytest.mark.parametrize(("n", "degree", "prec"), HOMOTOPIES)
 def test_exponentials(n, degree, prec):
     """x_i = exp(a_i t): errors are those of larger exponentials, which cancel."""
     system, rates = monomial_homotopy(n, degree, prec, exponential)
