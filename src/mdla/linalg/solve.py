@@ -55,6 +55,9 @@ _GROWTH = 16
 # one limb), and smaller ones the larger n is.
 _SINGULAR = 4
 
+# What to write instead of a function that needs a regular matrix.
+_ADVICE = {"inv": "write mdla.pinv(a) for the pseudo-inverse"}
+
 
 class SolveResult(NamedTuple):
     """What `solve_info` returns.
@@ -268,7 +271,7 @@ class _Systems:
         place = np.unravel_index(first + bad[0], self.batch) if self.batch else ()
         index = ", ".join(str(int(i)) for i in place)
         which = f"{self.function}: a[{index}]" if index else f"{self.function}: a"
-        advice = "write mdla.lstsq(a, b) for a least-squares solution"
+        advice = _ADVICE.get(self.function, "write mdla.lstsq(a, b) for a least-squares solution")
         if value == 0:
             raise LinAlgError(f"{which} is singular; {advice}")
         raise LinAlgError(
