@@ -21,7 +21,7 @@ from mdla.linalg.inputs import equilibrate, times_power
 from mdla.linalg.progress import stage
 from mdla.linalg.triangular import substitute
 
-__all__ = ["LUFactors", "factor", "order_of", "solve_factored"]
+__all__ = ["LUFactors", "ScaledLU", "factor", "order_of", "solve_factored"]
 
 Planes = npt.NDArray[Any]
 Order = npt.NDArray[np.intp]
@@ -94,36 +94,29 @@ def solve_factored(factors: Planes, order: Order, b: Planes, trans: str) -> Plan
     return x
 
 
-class LUFactors:
-    """LU factors of a square matrix that is scaled by powers of two, ``2**-r A 2**-c``.
+class ScaledLU:
+    """LU factors of a square matrix S that is scaled already: ``S[order] = L U``.
 
-    The exponents r of the rows and c of the columns bring the largest entry of each column of the
-    scaled matrix S to [1/2, 1), after the same was done for its rows; then ``S[order] = L U``. So
-    nothing over- or underflows that need not, and neither the units of the unknowns nor those of
-    the equations matter. It works for every number of limbs, real and complex.
-
-    A solution x of ``A x = b`` satisfies ``(A + E) x = b`` with
-    ``|E| <= c n eps P^T |L| |U|`` in the scaled matrix (N. J. Higham, Accuracy and Stability of
+    It works for every number of limbs, real and complex. A solution x of ``S x = b`` satisfies
+    ``(S + E) x = b`` with ``|E| <= c n eps P^T |L| |U|`` (N. J. Higham, Accuracy and Stability of
     Numerical Algorithms, 2nd ed., theorem 9.4): small as long as `growth` is.
 
     Attributes:
         factors: Planes (c, N, n, n): U on and above the diagonal, L below it.
         pivots: Rows j and ``pivots[j]`` were exchanged in step j.
-        order: Row i of ``L U`` is row ``order[i]`` of the scaled matrix.
-        row_exponents: The exponents r, shape (n, 1).
-        column_exponents: The exponents c, shape (1, n).
+        order: Row i of ``L U`` is row ``order[i]`` of S.
 
     Args:
-        a: Planes (c, N, n, n), which are not changed.
+        scaled: Planes (c, N, n, n), C-contiguous, which become the factors.
     """
 
-    def __init__(self, a: Planes) -> None:
-        self.factors, self.row_exponents, self.column_exponents = equilibrate(a)
-        sizes = np.abs(self.factors[:, 0]).sum(axis=0)
+    def __init__(self, scaled: Planes) -> None:
+        self.factors = scaled
+        sizes = np.abs(scaled[:, 0]).sum(axis=0)
         self._norm = float(sizes.sum(axis=0).max(initial=0.0))
         self._largest = float(sizes.max(initial=0.0))
         self.pivots = factor(self.factors)
-        self.order = order_of(self.pivots, a.shape[-1])
+        self.order = order_of(self.pivots, scaled.shape[-1])
 
     @property
     def limbs(self) -> int:
@@ -143,7 +136,7 @@ class LUFactors:
 
     @cached_property
     def rcond(self) -> float:
-        """About ``1 / (||S||_1 ||S^-1||_1)`` of the scaled matrix S; 0 if a pivot is zero.
+        """About ``1 / (||S||_1 ||S^-1||_1)`` of the matrix; 0 if a pivot is zero.
 
         Exact up to rounding for small n; for large n the norm of the inverse is estimated from
         below (N. J. Higham, ACM TOMS 14 (1988) 381-396), rarely by more than a factor of 3.
@@ -152,17 +145,41 @@ class LUFactors:
         return value
 
     def solve(self, b: Planes, trans: str = "N") -> Planes:
-        """The solution of ``op(A) x = b``, new planes, for planes b (c, N, n, k).
+        """The solution of ``op(S) x = b``, new planes, for planes b (c, N, n, k).
 
         Args:
             b: Right-hand sides.
-            trans: "N" for A, "T" for its transpose, "C" for its conjugate transpose.
+            trans: "N" for S, "T" for its transpose, "C" for its conjugate transpose.
         """
+        return solve_factored(self.factors, self.order, b, trans)
+
+
+class LUFactors(ScaledLU):
+    """LU factors of a square matrix, which is scaled by powers of two first, ``2**-r A 2**-c``.
+
+    The exponents r of the rows and c of the columns bring the largest entry of each column of the
+    scaled matrix to [1/2, 1), after the same was done for its rows. So nothing over- or underflows
+    that need not, and neither the units of the unknowns nor those of the equations matter.
+
+    Attributes:
+        row_exponents: The exponents r, shape (n, 1).
+        column_exponents: The exponents c, shape (1, n).
+
+    Args:
+        a: Planes (c, N, n, n), which are not changed.
+    """
+
+    def __init__(self, a: Planes) -> None:
+        scaled, self.row_exponents, self.column_exponents = equilibrate(a)
+        super().__init__(scaled)
+
+    def solve(self, b: Planes, trans: str = "N") -> Planes:
+        """The solution of ``op(A) x = b``; arguments as above."""
         x = np.array(b, order="C")
         before, after = self.row_exponents, self.column_exponents.swapaxes(-1, -2)
         if trans != "N":
             before, after = after, before
         times_power(x, -before)
-        x = solve_factored(self.factors, self.order, x, trans)
+        x = super().solve(x, trans)
         times_power(x, -after)
         return x

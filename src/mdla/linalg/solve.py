@@ -13,7 +13,7 @@ from mdla.core import planes as _planes
 from mdla.core.array import MDArray
 from mdla.core.protocols import implements
 from mdla.linalg import batched
-from mdla.linalg.elimination import LUFactors
+from mdla.linalg.elimination import ScaledLU
 from mdla.linalg.householder import apply_adjoint, factor
 from mdla.linalg.inputs import (
     LinAlgError,
@@ -317,7 +317,7 @@ class _Solution:
 
     def _refine(self, limbs: int) -> tuple[Refined | None, float]:
         some = self._a[:, :limbs]
-        factor: Any = Float64LU(some) if limbs == 1 else LUFactors(some)
+        factor: Any = Float64LU(some) if limbs == 1 else ScaledLU(some.copy())
         if factor.rcond < least_rcond(limbs, self._a.shape[-1]):
             return None, 0.0
         if isinstance(factor, Float64LU) and self._a.shape[1] >= DOUBLED_FROM:
@@ -328,7 +328,7 @@ class _Solution:
         return found, factor.rcond
 
     def _solve(self) -> None:
-        factor: Any = LUFactors(self._a)
+        factor: Any = ScaledLU(self._a.copy())
         if factor.growth > max(_GROWTH, self._a.shape[-1]):
             factor = Reflections(self._a)
         self._factor, self.method, self.steps, self.rcond = factor, "direct", 0, factor.rcond

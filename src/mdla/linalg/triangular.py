@@ -18,9 +18,10 @@ __all__ = ["operation", "require_right_side", "solve_triangular", "substitute"]
 
 Planes = npt.NDArray[Any]
 
-# Order of the systems with few right-hand sides that the native kernel solves by vectors, and of
-# those with many that it solves by halves, by the number of limbs.
+# Order of the systems with few right-hand sides, or one, that the native kernel solves by vectors,
+# and of those with many that it solves by halves, by the number of limbs.
 _LEAF = {1: 64, 2: 32, 3: 32, 4: 16, 5: 16, 8: 8, 10: 8, 16: 8}
+_LEAF_OF_ONE = {1: 128, 2: 128, 3: 64, 4: 64, 5: 32, 8: 32, 10: 32, 16: 32}
 _BLOCK = {1: 64, 2: 128, 3: 64, 4: 64, 5: 64, 8: 32, 10: 32, 16: 32}
 _MANY = 8
 
@@ -147,7 +148,9 @@ def _require_nonzero_diagonal(t: Planes) -> None:
 def substitute(t: Planes, x: Planes, lower: bool, unit: bool = False) -> None:
     """X <- T^-1 X in place for planes T (c, N, n, n) and X (c, N, n, k) with contiguous rows."""
     n = t.shape[-1]
-    if x.shape[-1] < _MANY:
+    if x.shape[-1] == 1:
+        leaf, kernel = _LEAF_OF_ONE[t.shape[1]], _native.substitute
+    elif x.shape[-1] < _MANY:
         leaf, kernel = _LEAF[t.shape[1]], _native.substitute
     else:
         leaf, kernel = _BLOCK[t.shape[1]], _native.substitute_block
