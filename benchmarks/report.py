@@ -134,6 +134,7 @@ TITLES = {
     "bench_gemm": "Products on matrix engines",
     "bench_linalg": "Factorisations and solvers",
     "bench_poly": "Polynomial systems",
+    "bench_series": "Power series",
 }
 
 
