@@ -11,7 +11,13 @@ Example:
     6.01
 """
 
-from mdla import gemm as gemm, linalg as linalg, poly as poly, series as series
+from mdla import (
+    gemm as gemm,
+    homotopy as homotopy,
+    linalg as linalg,
+    poly as poly,
+    series as series,
+)
 from mdla._native import get_num_threads as get_num_threads, set_num_threads as set_num_threads
 from mdla.core import io as io, random as random
 from mdla.core.arithmetic import (

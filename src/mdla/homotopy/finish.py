@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From the ends of paths to results: refined end points, residuals and condition numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mdla.core import planes as _planes
+from mdla.core.array import MDArray
+from mdla.core.precision import Precision
+from mdla.homotopy import lanes
+from mdla.homotopy.corrector import correct
+from mdla.homotopy.endgame import End, Ends
+from mdla.homotopy.results import Paths
+from mdla.homotopy.systems import BY_LIMBS, Deformation
+from mdla.homotopy.tracker import Front, Outcome
+from mdla.poly.system import PolynomialSystem
+
+__all__ = ["finish"]
+
+Planes = npt.NDArray[Any]
+Reals = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+
+# The limbs of the last Newton iterations, so that end points are right to their last digits.
+_WIDER = {1: 2, 2: 4, 3: 4, 4: 8, 5: 8, 8: 16, 10: 16, 16: 16}
+
+# Below this part of the largest coordinate x_0 is zero: more than errors of ends by circles.
+_ZERO = {1: 2.0**-30, 2: 2.0**-60}
+
+# Where Newton's method does not converge at t = 1, an end with x_0 below this part of the largest
+# coordinate is at infinity.
+_SMALL = 2.0**-20
+
+# The least reciprocal condition of the Jacobian of a regular end, in eps.
+_SOUND = 2.0**10
+
+_REASONS = {
+    Outcome.NO_CONVERGENCE: "Newton's method does not converge in the widest precision tried",
+    Outcome.TOO_MANY_STEPS: "more steps than max_steps",
+    Outcome.NOT_FINITE: "numbers beyond the range of doubles",
+}
+NO_START = "the start is no solution at t = 0"
+
+
+def finish(front: Front, ends: Ends, started: npt.NDArray[np.bool_], prec: Precision) -> Paths:
+    """The results of a front whose paths have come to their ends.
+
+    Args:
+        front: The paths.
+        ends: Their ends.
+        started: Which starts were solutions at t = 0.
+        prec: The format of end points.
+    """
+    homotopy = front.homotopy
+    kind = ends.kind.copy()
+    regular = np.flatnonzero((kind == End.REGULAR) | ((kind == End.SINGULAR) & (ends.winding == 1)))
+    accuracy = ends.accuracy.copy()
+    lost = regular[~_refine(front, regular, accuracy, prec)]
+    lost = lost[kind[lost] == End.REGULAR]
+    kind[lost] = End.FAILED
+    ends.reason[lost] = Outcome.NO_CONVERGENCE
+    has_end = (kind == End.REGULAR) | (kind == End.SINGULAR)
+    if homotopy.projective:
+        with np.errstate(all="ignore"):
+            size = lanes.magnitude(front.x[..., 0]) / lanes.largest(front.x)
+        away = size <= _ZERO[min(prec.limbs, 2)]
+        kind = np.where(has_end & away, End.INFINITY, kind)
+        kind[lost[size[lost] < _SMALL]] = End.INFINITY
+        has_end &= ~away
+    finite = np.flatnonzero(has_end)
+    n = len(homotopy.variables)
+    endpoints = np.full((2, prec.limbs, len(front), n), np.nan)
+    endpoints[:, 1:] = 0
+    affine = homotopy.to_affine(front.x[:, :, finite])
+    endpoints[:, :, finite] = _planes.cast(affine, prec)
+    residual = np.full(len(front), np.nan)
+    condition = np.full(len(front), np.nan)
+    residual[finite], condition[finite] = _quality(homotopy, endpoints[:, :, finite])
+    status = np.select([has_end, kind == End.INFINITY], ["finite", "infinity"], "failed")
+    failed = status == "failed"
+    reason = np.where(failed, [_REASONS.get(Outcome(int(k)), "") for k in ends.reason], "")
+    reason = np.where(failed & ~started, NO_START, reason)
+    widest = np.array([BY_LIMBS[level.limbs].name for level in front.ladder])
+    return Paths(
+        MDArray(endpoints),
+        status,
+        np.where(failed, 0, ends.winding),
+        condition,
+        residual,
+        np.where(has_end, accuracy, np.nan),
+        front.steps,
+        widest[front.level],
+        reason,
+        _trails(front),
+    )
+
+
+def _refine(
+    front: Front, index: Indices, accuracy: Reals, prec: Precision
+) -> npt.NDArray[np.bool_]:
+    """Newton's method at t = 1 for regular ends, with more limbs than results have.
+
+    Returns:
+        Whether it converged.
+    """
+    limbs = _WIDER[prec.limbs]
+    stages = [1]
+    while stages[-1] < limbs:
+        stages.append(2 * stages[-1])
+    count = len(index)
+    if not count:
+        return np.zeros(0, dtype=bool)
+    front.renew(index)
+    found = correct(
+        front.homotopy,
+        lanes.resized(front.x, limbs)[:, :, index],
+        np.zeros((2, limbs, count)),
+        None if front.patch is None else front.patch.at(index),
+        tuple(stages),
+        np.ones(count),
+        np.full(count, 2.0**-10),
+        0.9,
+    )
+    # At a singular Jacobian small updates say nothing.
+    sound = found.converged & (found.rcond > _SOUND * 2.0**prec.eps_exponent)
+    good = index[sound]
+    accuracy[good] = found.update[sound]
+    front.put(good, found.x[:, :, sound], np.zeros((2, 1, len(good))))
+    return sound
+
+
+def _quality(homotopy: Deformation, x: Planes) -> tuple[Reals, Reals]:
+    """Residuals and condition numbers at points (2, N, P, n)."""
+    system = homotopy.target()
+    if not x.shape[2]:
+        return np.zeros(0), np.zeros(0)
+    wider = MDArray(lanes.resized(x, _WIDER[x.shape[1]]))
+    value, jacobian = system.evaluate_and_jacobian(wider)
+    absolute = PolynomialSystem.from_supports(
+        system.supports,
+        [MDArray(lanes.magnitude(_parts(c.planes))[None, None]) for c in system.coefficients],
+        "d",
+        variables=system.variables,
+    )
+    with np.errstate(all="ignore"):
+        reach = np.maximum(lanes.magnitude(x), np.ldexp(1.0, homotopy.units))
+        size = absolute.evaluate(MDArray(reach[None, None])).planes[0, 0]
+        found = lanes.magnitude(_parts(value.planes))
+        residual = np.where(found == 0, 0.0, found / size).max(axis=-1)
+        matrix = lanes.resized(_parts(jacobian.planes), x.shape[1])
+        right = np.zeros((*matrix.shape[:4], 1))
+        _, rcond = lanes.solve(np.ascontiguousarray(matrix), right)
+        return residual, 1.0 / rcond
+
+
+def _parts(planes: Planes) -> Planes:
+    return _planes.as_complex(planes)
+
+
+def _trails(front: Front) -> tuple[tuple[Any, Any], ...] | None:
+    """The recorded points of each path as complex doubles."""
+    if front.trail is None:
+        return None
+    found: list[list[tuple[complex, Any]]] = [[] for _ in range(len(front))]
+    for index, x, tau in front.trail:
+        points = MDArray(front.homotopy.to_affine(x)).to_numpy()
+        times = 1.0 - MDArray(tau).to_numpy()
+        for i, t, point in zip(index.tolist(), times, points, strict=True):
+            found[i].append((t, point))
+    n = len(front.homotopy.variables)
+    return tuple(
+        (
+            np.array([t for t, _ in own], dtype=complex),
+            np.array([point for _, point in own], dtype=complex).reshape(len(own), n),
+        )
+        for own in found
+    )
