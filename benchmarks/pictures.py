@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Draw the pictures of docs/paths.md.
 
-    python benchmarks/pictures.py
+python benchmarks/pictures.py
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import mdla
 
 matplotlib.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402 - after the choice of a backend
+from matplotlib import pyplot as plt
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

@@ -155,6 +155,10 @@ def test_complex_coefficients_and_scales():
     assert mdla.max(abs(y * y + mdla.array(1j) * x * mdla.array("1e60"))) <= 2**6 * eps * 1e40
 
 
+def test_a_text():
+    assert [len(solve("x^2 - 2; y - x;", prec)) for prec in ("d", "qd")] == [2, 2]
+
+
 def test_gamma_does_not_matter():
     a = solve(families.katsura(3), rng=1).x.to_numpy()
     b = solve(families.katsura(3), rng=2).x.to_numpy()
@@ -184,7 +188,7 @@ def test_refused_zero_polynomial():
 def test_refused_arguments():
     system = mdla.PolynomialSystem("x^2 - 1;")
     with pytest.raises(TypeError, match="PolynomialSystem"):
-        solve("x^2 - 1;")
+        solve(3)
     with pytest.raises(ValueError, match="not tracked in ds"):
         solve(system, "ds")
     with pytest.raises(ValueError, match="unknown precision"):

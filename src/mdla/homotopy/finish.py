@@ -17,9 +17,8 @@ from mdla.homotopy.endgame import End, Ends
 from mdla.homotopy.results import Paths
 from mdla.homotopy.systems import BY_LIMBS, Deformation
 from mdla.homotopy.tracker import Front, Outcome
-from mdla.poly.system import PolynomialSystem
 
-__all__ = ["finish"]
+__all__ = ["NO_START", "finish"]
 
 Planes = npt.NDArray[Any]
 Reals = npt.NDArray[np.float64]
@@ -43,6 +42,7 @@ _REASONS = {
     Outcome.TOO_MANY_STEPS: "more steps than max_steps",
     Outcome.NOT_FINITE: "numbers beyond the range of doubles",
 }
+#: Why a path that never began has failed.
 NO_START = "the start is no solution at t = 0"
 
 
@@ -140,15 +140,9 @@ def _quality(homotopy: Deformation, x: Planes) -> tuple[Reals, Reals]:
         return np.zeros(0), np.zeros(0)
     wider = MDArray(lanes.resized(x, _WIDER[x.shape[1]]))
     value, jacobian = system.evaluate_and_jacobian(wider)
-    absolute = PolynomialSystem.from_supports(
-        system.supports,
-        [MDArray(lanes.magnitude(_parts(c.planes))[None, None]) for c in system.coefficients],
-        "d",
-        variables=system.variables,
-    )
     with np.errstate(all="ignore"):
         reach = np.maximum(lanes.magnitude(x), np.ldexp(1.0, homotopy.units))
-        size = absolute.evaluate(MDArray(reach[None, None])).planes[0, 0]
+        size = system.majorant().evaluate(MDArray(reach[None, None])).planes[0, 0]
         found = lanes.magnitude(_parts(value.planes))
         residual = np.where(found == 0, 0.0, found / size).max(axis=-1)
         matrix = lanes.resized(_parts(jacobian.planes), x.shape[1])

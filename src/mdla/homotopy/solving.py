@@ -95,7 +95,7 @@ class Solutions:
 
 
 def solve(
-    system: PolynomialSystem,
+    system: PolynomialSystem | str,
     prec: Any = "dd",
     *,
     rng: np.random.Generator | int | None = 0,
@@ -111,8 +111,8 @@ def solve(
     are curves or surfaces, some points of these are found, as singular solutions.
 
     Args:
-        system: n polynomials in n variables.
-        prec: The precision of the solutions. Coefficients are taken as they are stored.
+        system: n polynomials in n variables, or their text.
+        prec: The precision of the solutions. Coefficients of a system are taken as they are stored.
         rng: A generator or a seed for gamma.
         options: As in `track`, like executor and progress.
         executor: Where to compute.
@@ -132,6 +132,8 @@ def solve(
         [[-2.0, -1.0], [-1.0, -2.0], [1.0, 2.0], [2.0, 1.0]]
     """
     target = tracked_precision("solve", prec)
+    if isinstance(system, str):
+        system = PolynomialSystem(system, target)
     homotopy = TotalDegree(system, rng)
     paths = track(
         homotopy,

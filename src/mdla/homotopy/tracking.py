@@ -13,7 +13,7 @@ from mdla.core import convert, planes as _planes
 from mdla.core.array import MDArray
 from mdla.core.precision import Precision, precision
 from mdla.homotopy.endgame import Ends
-from mdla.homotopy.finish import finish
+from mdla.homotopy.finish import NO_START, finish
 from mdla.homotopy.options import TrackOptions
 from mdla.homotopy.results import Paths, joined, replaced
 from mdla.homotopy.systems import BY_LIMBS, Deformation
@@ -86,12 +86,13 @@ def track(
     planes = _read_starts(homotopy, starts)
     with shown(progress):
         paths = _run(homotopy, planes, target, chosen, executor, record)
-        crossed = _same_ends(homotopy, paths, planes, target)
-        if len(crossed):
+        failed = paths.failed[paths.reason[paths.failed] != NO_START]
+        doubtful = np.union1d(_same_ends(homotopy, paths, planes, target), failed)
+        if len(doubtful):
             again = _run(
-                homotopy, planes[:, :, crossed], target, _careful(chosen), executor, record
+                homotopy, planes[:, :, doubtful], target, _careful(chosen), executor, record
             )
-            paths = replaced(paths, crossed, again)
+            paths = replaced(paths, doubtful, again)
     return paths
 
 
@@ -184,11 +185,12 @@ def _track_some(
 
 
 def _careful(options: TrackOptions) -> TrackOptions:
-    """Options with shorter steps."""
+    """Options with shorter steps, and more precision."""
     values = vars(options) | {
         "pole_fraction": options.pole_fraction / 4,
         "error_fraction": options.error_fraction / 1000,
         "max_steps": 8 * options.max_steps,
+        "max_climbs": options.max_climbs + 1,
     }
     return TrackOptions(**values)
 
