@@ -70,14 +70,14 @@ class Paths:
     """
 
     endpoints: MDArray
-    status: npt.NDArray[np.str_]
+    status: npt.NDArray[Any]
     winding: npt.NDArray[np.intp]
     condition: npt.NDArray[np.float64]
     residual: npt.NDArray[np.float64]
     accuracy: npt.NDArray[np.float64]
     steps: npt.NDArray[np.intp]
-    prec: npt.NDArray[np.str_]
-    reason: npt.NDArray[np.str_]
+    prec: npt.NDArray[Any]
+    reason: npt.NDArray[Any]
     trails: tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], ...] | None = None
 
     def __len__(self) -> int:

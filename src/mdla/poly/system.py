@@ -60,7 +60,7 @@ class PolynomialSystem(Terms):
     of order eps^2, for the coefficients as they are stored: a monomial is a product of at most d
     factors and a coefficient, whatever the order, and the terms are summed one after the other.
     At points whose coordinates are power series, truncated after t^q, the same holds for each
-    coefficient of t^k with that of t^k on the right, where |x| is the series of the moduli, and
+    coefficient of t^k with that of t^k on the right, where ``|x|`` is the series of the moduli, and
     with ``t + d (k + 2)`` in place of ``t + d``; t^0 has the value at a point up to rounding.
     This holds as long as no product leaves the range of doubles (see ``mdla.finfo``); infinities
     and nans propagate as in IEEE arithmetic.
