@@ -93,3 +93,38 @@ def test_units():
     assert "dual" in repr(x)
     assert (x.tangent.coefficients[..., 0].to_numpy() == np.eye(3)).all()
     assert not x.tangent.coefficients[..., 1:].to_numpy().any()
+
+
+@pytest.mark.parametrize("prec", ["dd", "qd"])
+def test_powers_of_constants(prec):
+    check(lambda x: 2**x, prec)
+    check(lambda x: Fraction(1, 3) ** x, prec)
+    check(lambda x: np.array([2.0, 3.0]) ** x, prec)
+    check(lambda x: mdla.array([[2], [3]], prec) ** x, prec, at=[0.25, 0.5])
+
+
+def test_lists_are_constants():
+    for at in (0.3, [0.3, 0.5]):
+        check(lambda x: [2, 3] * x, at=at)
+        check(lambda x: x / [2, 3], at=at)
+    # Two unknowns: factors belong to the values, not to the unknowns.
+    x = Dual.variables(series.constant([1, 2], 1))
+    y = [2, 3] * series.stack([x[0] + x[1], x[0] - x[1]])
+    assert np.all(y.tangent.coefficients[..., 0].to_numpy() == [[2, 2], [3, -3]])
+
+
+def test_matrix_products():
+    a = np.array([[2.0, 1.0], [1.0, 3.0]])
+    t = series.variable(8)
+    moving = series.stack([1 + t, t, 2 * t, 1 - t]).reshape(2, 2)
+    for at in ([0.25, 0.5], [[0.25, 0.5], [1, 2]]):
+        check(lambda x: a @ x, at=at)
+        check(lambda x: mdla.array(a) @ x, at=at)
+        check(lambda x: x @ a, at=at)
+        check(lambda x: x @ x, at=at)
+        check(lambda x: x @ [1, 2], at=at)
+    x = Dual.variables(series.constant([1, 2], 8))
+    assert np.all((moving @ x).tangent == moving)
+    assert np.all((x @ moving).tangent == moving.T)
+    found = series.newton(lambda x, t: a @ x - t, [0, 0], degree=2)
+    assert mdla.max(abs(found.x.coefficients - [[0, 0.4, 0], [0, 0.2, 0]])) < 1e-16

@@ -385,3 +385,16 @@ def test_wrong_arguments():
             newton(system, [1], 2, parameter="s", **{name: value})
     with pytest.raises(ValueError, match=r"takes .* GiB of memory, of which there are"):
         newton(system, [1], 10**12, parameter="s")
+
+
+def test_messages_fit_newton():
+    system = PolynomialSystem("x - t;")
+    for x0, at, name in (([math.nan], 0, "x0"), ([0], math.inf, "at")):
+        with pytest.raises(
+            ValueError, match=f"newton: {name} has infinities or nans; remove them$"
+        ):
+            newton(system, x0, 2, at=at)
+    with pytest.raises(ValueError, match=r"must have the shape \(m,\), so write"):
+        newton(lambda x, t: x[0] - t, [0], 2)
+    with pytest.raises(ValueError, match=r"must have the shape \(2, m\), so write"):
+        newton(lambda x, t: Series(mdla.zeros((3, 2, x.degree + 1))), [[0], [1]], 2)

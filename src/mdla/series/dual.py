@@ -10,8 +10,10 @@ import numpy as np
 
 from mdla.core import planes as _planes
 from mdla.core.array import MDArray
+from mdla.core.elementary import log
+from mdla.core.operands import to_array
 from mdla.core.precision import Precision
-from mdla.series import functions
+from mdla.series import functions, joining
 from mdla.series.series import Series
 
 __all__ = ["Dual"]
@@ -175,6 +177,30 @@ class Dual:
             total = Series(MDArray(_planes.broadcast(planes, (*shape, planes.shape[-1]))))
         return Dual(value, total)
 
+    def __rpow__(self, base: Any) -> Dual:
+        value = base**self.value
+        # The constant term of the value is base^v, so log(base) needs no series of its own.
+        logarithm = log(to_array(base, self.precision))
+        return self._joined(value, _column(value * logarithm) * self.tangent)
+
+    def __matmul__(self, other: Any) -> Dual:
+        if isinstance(other, Dual):
+            return self._product(
+                self.value @ other.value,
+                lambda j: self.tangent[..., j] @ other.value + self.value @ other.tangent[..., j],
+            )
+        return self._product(self.value @ other, lambda j: self.tangent[..., j] @ other)
+
+    def __rmatmul__(self, other: Any) -> Dual:
+        return self._product(other @ self.value, lambda j: other @ self.tangent[..., j])
+
+    def _product(self, value: Series, slope: Callable[[int], Series]) -> Dual:
+        """A product of vectors and matrices, from its derivatives by each of the unknowns."""
+        n = self.tangent.shape[-1]
+        if n == 0:
+            return Dual.constant(value, n)
+        return Dual(value, joining.stack([slope(j) for j in range(n)], axis=-1))
+
     # -- functions ---------------------------------------------------------------------------------
 
     def __series_function__(
@@ -202,6 +228,8 @@ def _column(x: Any) -> Any:
     """A series or array with an axis of length one for the derivatives; numbers as they are."""
     if isinstance(x, Series):
         return Series(x.coefficients[..., np.newaxis, :])
+    if isinstance(x, (list, tuple)):
+        x = to_array(x)
     if isinstance(x, (MDArray, np.ndarray)) and x.ndim:
         return x[..., np.newaxis]
     return x

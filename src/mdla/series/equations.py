@@ -238,10 +238,12 @@ def _read(name: str, result: Any, x: Planes, axes: int) -> Planes:
     own = _planes.shape_of(planes)[:-1]
     tail = own[len(own) - axes :] if len(own) >= axes else own
     if len(tail) < axes or not _fits(own, batch, axes):
-        wanted = ("", ", m", f", m, {unknowns}")[axes]
+        wanted = [*map(str, batch), *("m", str(unknowns))[:axes]]
         raise ValueError(
             f"newton: {name} returned series of shape {own} for x of shape "
-            f"{(*batch, unknowns)}; they must have the shape ({', '.join(map(str, batch))}{wanted})"
+            f"{(*batch, unknowns)}; they must have the shape "
+            f"({', '.join(wanted)}{',' * (len(wanted) == 1)}), so write x[..., 0] for the first "
+            "unknown of every path"
         )
     return np.ascontiguousarray(_planes.broadcast(planes, (*batch, *tail, length)))
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mdla.core import planes as _planes
 from mdla.core.arithmetic import negative, subtract
 from mdla.core.array import MDArray
-from mdla.linalg.inputs import Inputs, read_inputs, stacked
+from mdla.linalg.inputs import Inputs, read_inputs, require_finite, stacked
 from mdla.series.equations import Equations, read_equations
 from mdla.series.series import Series
 from mdla.series.toeplitz import LeadingMatrices, forward_substitution
@@ -147,7 +147,9 @@ def newton(
     if tol is not None and not tol >= 0:
         raise ValueError(f"newton: tol must not be negative or nan, got {tol}")
     equations = read_equations(system, jacobian, parameter)
-    inputs = read_inputs("newton", True, prec, x0=x0, at=at, coefficients=equations.coefficients)
+    inputs = read_inputs("newton", False, prec, x0=x0, at=at, coefficients=equations.coefficients)
+    for name, planes in zip(("x0", "at"), inputs.planes, strict=False):
+        require_finite("newton", name, planes)
     paths = _Paths(equations, inputs, orders, tol, rcond)
     paths.correct(steps)
     return paths.result(paths.expand(orders))
