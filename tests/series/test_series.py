@@ -169,3 +169,49 @@ def test_values(rng, prec):
             assert abs(exact(got)[i, j] - value) <= 10 * mdla.precision(prec).eps * total
     assert Series([2, 1])(mdla.array([1, 2, 3])).tolist() == [3, 4, 5]
     assert Series([2])(mdla.array([1, 2, 3])).tolist() == [2, 2, 2]
+
+
+def test_arrays_of_integer_powers():
+    # By repeated squaring each, so that the constant term may be zero; the others by recurrence.
+    t = variable(3, prec="qd")
+    assert np.all(t ** [1, 2] == mdla.series.stack([t, t * t]))
+    assert np.all(t ** np.array(2) == t * t)
+    assert np.all(t ** [2 + 0j] == t * t)
+    s = mdla.series.stack([t, 2 + t])
+    powers = s ** [[3, -2], [0, 0.5]]
+    one = constant(1, 3)
+    assert np.all(powers[0] == mdla.series.stack([t * t * t, one / (s[1] * s[1])]))
+    assert np.all(powers[1] == mdla.series.stack([one, s[1] ** 0.5]))
+    mixed = (1 + t) ** [np.inf, np.nan, 2]
+    assert np.all(mixed[2] == (1 + t) * (1 + t))
+    assert (Series(mdla.zeros((0, 3))) ** [2]).shape == (0,)
+
+
+def test_powers_have_the_wider_precision():
+    s = 1 + variable(3, prec="qd") / 3
+    for exponent in (3, [3], 0.5, 0, -1):
+        assert (s ** mdla.array(exponent, "od")).prec == "od"
+    wide = s.astype("od")
+    assert np.all(s ** mdla.array(3, "od") == wide * wide * wide)
+
+
+def test_constants_have_values_at_infinity():
+    s = Series([2])
+    assert s(np.inf) == 2
+    assert s(mdla.array([1, np.inf], "od")).prec == "od"
+    assert s([1, 1j]).iscomplex
+
+
+def test_integers_of_numpy_are_shapes_and_shifts():
+    x = variable(2, at=[1, 2])
+    assert x.reshape(np.int64(2)).shape == (2,)
+    assert (x * variable(2)).shift(np.int64(-1)).degree == 1
+    for n in (-1.5, 1.5, "1"):
+        with pytest.raises(TypeError, match="integer"):
+            x.shift(n)
+
+
+def test_truth_is_refused():
+    for s in (variable(2), variable(2, at=[1, 2])):
+        with pytest.raises(TypeError, match="neither true nor false"):
+            bool(s)

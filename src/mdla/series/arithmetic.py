@@ -18,8 +18,8 @@ import numpy.typing as npt
 from mdla.core import elementary, planes as _planes, powers
 from mdla.core.arithmetic import add, multiply
 from mdla.core.array import MDArray
-from mdla.core.creation import ones, zeros
-from mdla.core.manipulation import concatenate, stack
+from mdla.core.creation import ones, zeros, zeros_like
+from mdla.core.manipulation import broadcast_to, concatenate, stack
 from mdla.core.operands import meet, to_array, unify
 from mdla.core.precision import PRECISIONS, Precision
 from mdla.gemm import matmul
@@ -96,15 +96,43 @@ def log(a: MDArray) -> MDArray:
 def power(a: MDArray, exponent: Any) -> MDArray:
     """``a**exponent`` for a number or an array of numbers.
 
-    An integer number n goes by repeated squaring, with an error of at most
-    ``|n| (k + 1) eps (|a|^|n|)_k`` for n > 0, and a quotient after that for n < 0, so that the
-    constant term may be zero for n > 0; others go by `recurrences.power`.
+    Integers n go by repeated squaring, with an error of at most ``|n| (k + 1) eps (|a|^|n|)_k`` for
+    n > 0, and a quotient after that for n < 0, so that the constant term may be zero for n > 0;
+    others go by `recurrences.power`.
     """
     n = _integer(exponent)
-    if n is not None:
-        return _integer_power(a, n)
     result = meet(a, *(x for x in [exponent] if isinstance(x, MDArray)))[1]
+    if n is not None:
+        return _integer_power(a.astype(result, copy=False), n)
     exponents = to_array(exponent, _DD if result == _DS else result)
+    if exponents.size and exponents.ndim:
+        return _powers(a, exponents, result)
+    return _other_power(a, exponents, result)
+
+
+def _powers(a: MDArray, exponents: MDArray, result: Precision) -> MDArray:
+    """Powers with an array of exponents, each as it would be by itself."""
+    shape = np.broadcast_shapes(a.shape[:-1], exponents.shape)
+    rows = broadcast_to(a, (*shape, a.shape[-1])).reshape(-1, a.shape[-1])
+    p = broadcast_to(exponents, shape).reshape(-1)
+    limbs = p.planes
+    whole = (np.isfinite(limbs) & (limbs == np.rint(limbs))).all(axis=(0, 1))
+    whole &= (limbs[1:] == 0).all(axis=(0, 1))
+    out = zeros(rows.shape, result, complex=a.iscomplex or p.iscomplex)
+    if not whole.all():
+        out[~whole] = _other_power(rows[~whole], p[~whole], result)
+    if whole.any():
+        groups: dict[int, list[int]] = {}
+        for i in np.flatnonzero(whole):
+            n = sum(int(limb) for limb in limbs[0, :, i])
+            groups.setdefault(n, []).append(int(i))
+        for n, places in groups.items():
+            some = rows[np.array(places)].astype(result, copy=False)
+            out[np.array(places)] = _integer_power(some, n)
+    return out.reshape(*shape, a.shape[-1])
+
+
+def _other_power(a: MDArray, exponents: MDArray, result: Precision) -> MDArray:
     operands = unfold(a.shape[-1], a.astype(result), exponents.astype(result)[..., np.newaxis])
     x, p = operands.planes
     p = p[:, :, 0] if exponents.ndim else p[:, :, 0, :1]
@@ -114,6 +142,8 @@ def power(a: MDArray, exponent: Any) -> MDArray:
 
 def _integer(exponent: Any) -> int | None:
     """The integer that a number is, None for other numbers and for arrays."""
+    if isinstance(exponent, np.ndarray) and exponent.ndim == 0:
+        exponent = exponent.item()
     if isinstance(exponent, int | np.integer):
         return int(exponent)
     if isinstance(exponent, MDArray) and exponent.ndim == 0 and not exponent.iscomplex:
@@ -183,6 +213,7 @@ def evaluate(s: MDArray, x: Any) -> MDArray:
     for k in range(s.shape[-1] - 2, -1, -1):
         value = add(multiply(value, x), s[..., k])
     if s.shape[-1] == 1:
-        # Also a constant has the shape of x and the wider format.
-        value = add(multiply(0, x), value)
+        # Also a constant has the shape of x, infinite or not, and the wider format.
+        x = x if isinstance(x, MDArray) else to_array(x, meet(s, x)[1])
+        value = add(zeros_like(x), value)
     return value

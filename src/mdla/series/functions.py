@@ -84,8 +84,8 @@ def power(s: Any, exponent: Any) -> Series:
     """``s(t)^p``, the same as ``s**p``.
 
     Integer powers go by repeated squaring, with an error of at most ``|p| (k + 1) eps (|s|^p)_k``
-    for positive p; others by the recurrence of J. C. P. Miller, and p may be an array, which
-    broadcasts. A series as exponent gives ``exp(p log(s))``.
+    for positive p; others by the recurrence of J. C. P. Miller; p may be an array, which
+    broadcasts, of both kinds. A series as exponent gives ``exp(p log(s))``.
 
     Raises:
         TypeError: ``s`` is no Series, or the exponent no number.

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -140,6 +141,9 @@ class Series:
 
     # -- shape -------------------------------------------------------------------------------------
 
+    def __bool__(self) -> bool:
+        raise TypeError("a Series is neither true nor false; write np.all(s == r) for equality")
+
     def __len__(self) -> int:
         if self.ndim == 0:
             raise TypeError("a single series has no length; len(s.coefficients) is degree + 1")
@@ -163,7 +167,7 @@ class Series:
 
     def reshape(self, *shape: Any) -> Series:
         """The series in another shape."""
-        wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], SupportsIndex) else shape
         return Series(self._coefficients.reshape((*wanted, self.degree + 1)))
 
     @property
@@ -243,6 +247,9 @@ class Series:
             [3. 0. 1.]
         """
         c = self._coefficients
+        if not isinstance(n, SupportsIndex):
+            raise TypeError(f"shift takes an integer, got {n!r:.60}")
+        n = operator.index(n)
         if n >= 0:
             null = zeros((*self.shape, read_degree(n)), c.precision)
             return Series(concatenate([null, c], axis=-1))
