@@ -142,3 +142,15 @@ def test_infinities_and_short_series():
         ms.nearest_singularity([1, 2])
     with pytest.raises(ValueError, match="0 or more"):
         ms.nearest_singularity(ms.variable(3), -1)
+
+
+@pytest.mark.parametrize("prec", ["d", "dd", "qd"])
+def test_underflow_makes_no_polynomials(prec):
+    t = ms.variable(40, prec=prec)
+    found = ms.nearest_singularity(
+        ms.stack([1 / (1 - t * 1e-20), ms.sqrt(1 + t * 1e-16), (1 + t * 1e-20) ** 4])
+    )
+    for i, z in enumerate((1e20, -1e16)):
+        assert abs(found.location[i] / z - 1) < 1e-6
+        assert abs(found.location[i] - z) <= 10 * found.error[i] + 1e-14 * abs(z)
+    assert np.isinf(found.location[2].to_numpy())

@@ -23,6 +23,7 @@ from mdla.core.comparison import where
 from mdla.core.creation import full
 from mdla.core.manipulation import stack
 from mdla.core.powers import power
+from mdla.core.precision import Precision, finfo
 from mdla.series.products import read_degree
 from mdla.series.scaling import balanced
 from mdla.series.series import Series
@@ -72,8 +73,9 @@ def nearest_singularity(s: Series, levels: int | None = None) -> SingularityResu
 
     Coefficients that vanish regularly, as those of a series in t^g, are left out: then w = t^g, and
     the principal root of w is given. If the last coefficients are zero, more of them than between
-    any two others, the series is a polynomial and has no singularity. Among zeros in other places
-    the second model is tried; else there remains the root test,
+    any two others, the series is a polynomial and has no singularity; but where they are zero by
+    underflow, the coefficients before count as the last ones. Among zeros in other places the
+    second model is tried; else there remains the root test,
     ``|c_j / c_k|^(1 / (k - j))`` for the last two coefficients that are not zero, which gives a
     modulus as a real location, with an infinite error.
 
@@ -111,7 +113,9 @@ def nearest_singularity(s: Series, levels: int | None = None) -> SingularityResu
     error = np.full(len(rows), np.inf)
     nonzero = (rows.planes[:, 0] != 0).any(axis=0)
     patterns: dict[_Pattern, list[int]] = {}
+    sizes = np.abs(s.coefficients.planes[:, 0]).max(axis=0).reshape(nonzero.shape)
     for i, known in enumerate(nonzero):
+        known = known[: _length(sizes[i], c.precision)]
         patterns.setdefault(_pattern(known), []).append(i)
     for pattern, where_ in patterns.items():
         w, accuracy = _estimate(rows[np.array(where_)], pattern, wanted)
@@ -152,6 +156,21 @@ class _Pattern(NamedTuple):
     gap: int
     used: int
     before: int
+
+
+def _length(sizes: Floats, prec: Precision) -> int:
+    """How many coefficients count: where they fade out of the range of doubles, those before.
+
+    Zeros behind a coefficient show a polynomial unless the next one could be no other number.
+    """
+    index = np.flatnonzero(sizes)
+    if len(index) < 3 or index[-1] == len(sizes) - 1:
+        return len(sizes)
+    last, before = np.log2(sizes[index[-1]]), np.log2(sizes[index[-2]])
+    if not 2 * last - before < np.log2(np.finfo(sizes.dtype).smallest_subnormal):
+        return len(sizes)
+    whole = np.flatnonzero(sizes >= finfo(prec).safe_min)
+    return int(whole[-1]) + 1 if len(whole) > 2 else len(sizes)
 
 
 def _pattern(known: npt.NDArray[np.bool_]) -> _Pattern:
