@@ -215,3 +215,9 @@ def test_truth_is_refused():
     for s in (variable(2), variable(2, at=[1, 2])):
         with pytest.raises(TypeError, match="neither true nor false"):
             bool(s)
+
+
+def test_first_powers_are_copies():
+    t = variable(2)
+    (t**1).coefficients[0] = 5
+    assert t.coefficients[0] == 0

@@ -167,6 +167,8 @@ def _integer_power(a: MDArray, n: int) -> MDArray:
         n >>= 1
         if n:
             a = convolve(a, a, length - 1)
+        elif result is a:  # the first power shares no memory with the series
+            result = a.copy()
     if result is None:
         rest = zeros((*a.shape[:-1], length - 1), a.precision)
         return concatenate([ones((*a.shape[:-1], 1), a.precision), rest], axis=-1)
