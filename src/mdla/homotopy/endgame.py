@@ -39,7 +39,7 @@ _LEAST_EXPONENT = 0.04
 _SAME_EXPONENT, _NOT_LESS = 0.02, 0.8
 
 # Radii after which circles are tried even if x_0 seems to vanish.
-_PATIENCE = 5
+_PATIENCE = 9
 
 # The nearest pole, as seen from tau = r, is at -r (1 + 1/5 or more) if tau = 0 is the singularity:
 # coefficients of (1 + s/r)^a have the ratio -(6 / (5 - a)) r.

@@ -15,8 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from mdla import _native
-from mdla.core import planes as _planes
-from mdla.core.precision import from_layout
 from mdla.linalg import batched
 
 __all__ = [
@@ -32,6 +30,7 @@ __all__ = [
     "resized",
     "seventh_root",
     "solve",
+    "spread",
     "sub",
     "weights",
 ]
@@ -41,8 +40,6 @@ Reals = npt.NDArray[np.float64]
 
 # The least weight of a coordinate relative to the largest.
 _LEAST_WEIGHT = 2.0**-30
-
-_F64 = np.dtype(np.float64)
 
 
 def resized(planes: Planes, limbs: int) -> Planes:
@@ -66,7 +63,20 @@ def _apply(name: str, a: Planes, b: Planes) -> Planes:
         a = resized(a, limbs)
     if b.shape[1] not in (1, limbs):
         b = resized(b, limbs)
-    return _planes.elementwise(name, from_layout(limbs, _F64), a, b)
+    if a.shape[2:] != b.shape[2:]:
+        shape = np.broadcast_shapes(a.shape[2:], b.shape[2:])
+        a, b = spread(a, shape), spread(b, shape)
+    result: Planes = _native.elementwise(name, None, a, b)
+    return result
+
+
+def spread(planes: Planes, shape: tuple[int, ...]) -> Planes:
+    """The numbers repeated to a shape: for few paths a copy is faster than a view is made."""
+    if planes.shape[2:] == shape:
+        return planes
+    out = np.empty((*planes.shape[:2], *shape))
+    out[...] = planes[(slice(None), slice(None), *(None,) * (len(shape) + 2 - planes.ndim))]
+    return out
 
 
 def add(a: Planes, b: Planes) -> Planes:
@@ -140,15 +150,11 @@ def weights(x: Planes) -> Reals:
 
 def matvec(a: Planes, x: Planes) -> Planes:
     """Products of matrices (P, m, n) and vectors (P, n)."""
-    limbs = a.shape[1]
-    count, rows, columns = a.shape[2:]
+    limbs, count, rows, columns = a.shape[1:]
     out = np.empty((2, limbs, count * rows))
-    wide = np.broadcast_to(x[:, :, :, None, :], a.shape)
-    _native.dot(
-        out,
-        a.reshape(2, limbs, count * rows, columns),
-        wide.reshape(2, limbs, count * rows, columns),
-    )
+    wide = spread(resized(x, limbs)[:, :, :, None, :], a.shape[2:])
+    flat = (2, limbs, count * rows, columns)
+    _native.dot(out, a.reshape(flat), wide.reshape(flat))
     return out.reshape(2, limbs, count, rows)
 
 

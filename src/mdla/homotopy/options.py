@@ -41,7 +41,7 @@ class TrackOptions:
     endgame_radius: float = 2.0**-5
     smallest_radius: float = 2.0**-160
     max_winding: int = 32
-    samples: int = 16
+    samples: int = 12
     max_climbs: int = 2
 
     def __post_init__(self) -> None:

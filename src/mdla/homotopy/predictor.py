@@ -100,9 +100,11 @@ def expand(
     m = jacobian.shape[3]
     series = np.zeros((2, limbs, count, n, DEGREE + 1))
     series[..., 0] = x
+    inverse = np.ascontiguousarray(inverse[..., :m])
+    along = homotopy.along(tau, direction)
     for k in range(1, DEGREE + 1):
-        rest = homotopy.series(np.ascontiguousarray(series[..., : k + 1]), tau, direction)
-        series[..., k] = -lanes.matvec(inverse[..., :m], rest[..., k])
+        rest = homotopy.coefficient(np.ascontiguousarray(series[..., : k + 1]), along)
+        series[..., k] = -lanes.matvec(inverse, rest)
     weights = lanes.weights(x)
     five, six, seven = (series[..., k] / weights for k in (5, 6, 7))
     size5, size6 = lanes.magnitude(five), lanes.magnitude(six)

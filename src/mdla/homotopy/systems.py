@@ -13,8 +13,8 @@ import numpy.typing as npt
 from mdla.core.array import MDArray
 from mdla.core.precision import PRECISIONS, Precision
 from mdla.homotopy import lanes
+from mdla.poly.evaluation import Task, sweep_points, sweep_series
 from mdla.poly.system import PolynomialSystem
-from mdla.series import Series
 
 __all__ = ["Deformation", "Homotopy", "TotalDegree"]
 
@@ -60,8 +60,12 @@ class Deformation(ABC):
         """H and its derivatives by x, shape (2, N, P, m, n)."""
 
     @abstractmethod
-    def series(self, x: Planes, tau: Planes, direction: Planes) -> Planes:
-        """H at ``x(s), tau + s direction``: planes (2, N, P, n, d+1) to (2, N, P, m, d+1)."""
+    def along(self, tau: Planes, direction: Planes) -> Planes:
+        """What `coefficient` needs to know of the parameter ``tau + s direction``."""
+
+    @abstractmethod
+    def coefficient(self, x: Planes, along: Planes) -> Planes:
+        """The last coefficient (2, N, P, m) of H at series (2, N, P, n, d + 1) of degree d > 0."""
 
     @abstractmethod
     def from_affine(self, x: Planes) -> Planes:
@@ -77,29 +81,40 @@ class Deformation(ABC):
 
 
 class _Systems:
-    """A polynomial system in the precision that is asked for."""
+    """Sweeps of a polynomial system in any number of limbs."""
 
     def __init__(self, system: PolynomialSystem) -> None:
         self._given = system
-        self._by_limbs: dict[int, PolynomialSystem] = {}
+        self._tasks: dict[tuple[bool, int], Task] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._given,)
 
-    def at(self, limbs: int) -> PolynomialSystem:
-        found = self._by_limbs.get(limbs)
+    def _task(self, derivatives: bool, limbs: int) -> Task:
+        found = self._tasks.get((derivatives, limbs))
         if found is None:
-            found = self._given.astype(BY_LIMBS[limbs])
-            self._by_limbs[limbs] = found
+            m, n = self._given.shape
+            found = Task(
+                self._given._program(derivatives),
+                self._given._rounded_constants(derivatives, limbs),
+                m,
+                m * n if derivatives else 0,
+            )
+            self._tasks[derivatives, limbs] = found
         return found
 
+    def values(self, x: Planes) -> Planes:
+        """Values (2, N, P, m) at points (2, N, P, n)."""
+        return sweep_points(self._task(False, x.shape[1]), x)[0]
 
-def _complex(planes: Planes) -> Planes:
-    if planes.shape[0] == 2:
-        return planes
-    out = np.zeros((2, *planes.shape[1:]))
-    out[0] = planes[0]
-    return out
+    def values_and_jacobian(self, x: Planes) -> tuple[Planes, Planes]:
+        """Values and derivatives (2, N, P, m, n)."""
+        values, slopes = sweep_points(self._task(True, x.shape[1]), x)
+        return values, slopes.reshape(*values.shape, x.shape[3])
+
+    def series(self, x: Planes) -> Planes:
+        """Values (2, N, P, m, d + 1) at power series (2, N, P, n, d + 1)."""
+        return sweep_series(self._task(False, x.shape[1]), x)[0]
 
 
 class Homotopy(Deformation):
@@ -153,28 +168,32 @@ class Homotopy(Deformation):
         """The names of the unknowns."""
         return tuple(name for name in self.system.variables if name != self.parameter)
 
-    def _points(self, x: Planes, tau: Planes) -> MDArray:
+    def _points(self, x: Planes, tau: Planes) -> Planes:
         t = lanes.sub(lanes.constant(1.0, *tau.shape[2:]), tau)
-        return MDArray(np.insert(x, self._place, t, axis=3))
+        return np.insert(x, self._place, t, axis=3)
 
     def values(self, x: Planes, tau: Planes) -> Planes:
         """H at points."""
-        return _complex(self._systems.at(x.shape[1]).evaluate(self._points(x, tau)).planes)
+        return self._systems.values(self._points(x, tau))
 
     def values_and_jacobian(self, x: Planes, tau: Planes) -> tuple[Planes, Planes]:
         """H and its Jacobian at points."""
-        found = self._systems.at(x.shape[1]).evaluate_and_jacobian(self._points(x, tau))
-        slopes = np.delete(found.jacobian.planes, self._place, axis=4)
-        return _complex(found.value.planes), _complex(slopes)
+        values, slopes = self._systems.values_and_jacobian(self._points(x, tau))
+        return values, np.delete(slopes, self._place, axis=4)
 
-    def series(self, x: Planes, tau: Planes, direction: Planes) -> Planes:
-        """H at power series."""
-        t = np.zeros((*tau.shape, x.shape[-1]))
+    def along(self, tau: Planes, direction: Planes) -> Planes:
+        """The coefficients of t, planes (2, N, P, 2)."""
+        t = np.zeros((*tau.shape, 2))
         t[..., 0] = lanes.sub(lanes.constant(1.0, *tau.shape[2:]), tau)
-        if x.shape[-1] > 1:
-            t[:, : direction.shape[1], :, 1] = -direction
-        points = Series(MDArray(np.insert(x, self._place, t, axis=3)))
-        return _complex(self._systems.at(x.shape[1]).evaluate(points).coefficients.planes)
+        t[:, : direction.shape[1], :, 1] = -direction
+        return t
+
+    def coefficient(self, x: Planes, along: Planes) -> Planes:
+        """The last coefficient of H at power series."""
+        t = np.zeros((*x.shape[:3], x.shape[4]))
+        t[..., :2] = along
+        values: Planes = self._systems.series(np.insert(x, self._place, t, axis=3))[..., -1]
+        return values
 
     def from_affine(self, x: Planes) -> Planes:
         """The coordinates that are tracked."""
@@ -268,51 +287,46 @@ class TotalDegree(Deformation):
         end = lanes.sub(lanes.constant(1.0, *tau.shape[2:]), tau)
         return start[..., None], end[..., None]
 
-    def _combine(self, both: Planes, tau: Planes) -> Planes:
+    def _combine(self, both: Planes, start: Planes, end: Planes) -> Planes:
         half = both.shape[3] // 2
-        start, end = self._weights(tau)
         return lanes.add(
             lanes.mul(both[:, :, :, :half], start), lanes.mul(both[:, :, :, half:], end)
         )
 
     def values(self, x: Planes, tau: Planes) -> Planes:
         """H at points."""
-        both = self._systems.at(x.shape[1]).evaluate(MDArray(x)).planes
-        return self._combine(both, tau)
+        return self._combine(self._systems.values(x), *self._weights(tau))
 
     def values_and_jacobian(self, x: Planes, tau: Planes) -> tuple[Planes, Planes]:
         """H and its Jacobian at points."""
-        both, slopes = self._systems.at(x.shape[1]).evaluate_and_jacobian(MDArray(x))
+        both, slopes = self._systems.values_and_jacobian(x)
         start, end = self._weights(tau)
-        half = both.shape[1] // 2
-        jacobian = lanes.mul(slopes.planes[:, :, :, half:], end[..., None])
-        # A row of G's Jacobian has two entries.
-        rows = np.arange(half)
-        sparse = slopes.planes[:, :, :, :half]
-        for columns in (np.zeros(half, dtype=int), rows + 1):
-            part = lanes.mul(sparse[:, :, :, rows, columns], start)
-            here = jacobian[:, :, :, rows, columns]
-            jacobian[:, :, :, rows, columns] = lanes.add(here, part)
-        return self._combine(both.planes, tau), jacobian
-
-    def series(self, x: Planes, tau: Planes, direction: Planes) -> Planes:
-        """H at power series."""
-        both = self._systems.at(x.shape[1]).evaluate(Series(MDArray(x))).coefficients.planes
         half = both.shape[3] // 2
+        jacobian = lanes.mul(slopes[:, :, :, half:], end[..., None])
+        # A row of G's Jacobian has two entries.
+        rows = np.concatenate([np.arange(half), np.arange(half)])
+        columns = np.concatenate([np.zeros(half, dtype=int), np.arange(half) + 1])
+        part = lanes.mul(slopes[:, :, :, rows, columns], start)
+        here = jacobian[:, :, :, rows, columns]
+        jacobian[:, :, :, rows, columns] = lanes.add(here, part)
+        return self._combine(both, start, end), jacobian
+
+    def along(self, tau: Planes, direction: Planes) -> Planes:
+        """The factors of G_(k-1), G_k, F_(k-1), F_k in coefficient k, planes (2, N, P, 4)."""
         start, end = self._weights(tau)
-        values = lanes.add(
-            lanes.mul(both[:, :, :, :half], start[..., None]),
-            lanes.mul(both[:, :, :, half:], end[..., None]),
-        )
-        if x.shape[-1] > 1:
-            slope = lanes.sub(
-                lanes.mul(
-                    both[:, :, :, :half, :-1], lanes.mul(direction, self._gamma)[..., None, None]
-                ),
-                lanes.mul(both[:, :, :, half:, :-1], direction[..., None, None]),
-            )
-            values[..., 1:] = lanes.add(values[..., 1:], slope)
-        return values
+        out = np.zeros((*tau.shape, 4))
+        out[:, :1, :, 0] = lanes.mul(direction, self._gamma)
+        out[..., 1] = start[..., 0]
+        out[:, :1, :, 2] = -direction
+        out[..., 3] = end[..., 0]
+        return out
+
+    def coefficient(self, x: Planes, along: Planes) -> Planes:
+        """The last coefficient of H at power series."""
+        both = self._systems.series(x)[..., -2:]
+        parts, limbs, count, rows = both.shape[:4]
+        terms = both.reshape(parts, limbs, count, 2, rows // 2, 2).swapaxes(3, 4)
+        return lanes.matvec(terms.reshape(parts, limbs, count, rows // 2, 4), along)
 
     def from_affine(self, x: Planes) -> Planes:
         """The coordinates that are tracked."""
