@@ -280,7 +280,7 @@ def test_functions_with_batches():
 
 
 def test_functions_that_return_one_series():
-    result = newton(lambda x, t: x * x - 1 - t, [[1], [-1]], 5)
+    result = newton(lambda x, t: x * x - 1 - t[..., np.newaxis], [[1], [-1]], 5)
     assert result.converged.all()
     given = newton(lambda x, t: x * x - 1 - t, [1], 5, jacobian=lambda x, t: [[2 * x[0]]])
     assert given.converged
@@ -313,6 +313,15 @@ def test_zero_sizes():
     assert newton(system, np.ones((0, 1)), 3).x.shape == (0, 1)
     assert newton(system, np.ones((2, 0, 1)), 3).converged.shape == (2, 0)
     assert newton(system, [1], 0).x.degree == 0
+
+
+@pytest.mark.parametrize("starts", [[[1], [-1]], [[1], [-1], [-2]]])
+def test_functions_that_mix_paths(starts):
+    with pytest.raises(ValueError, match=r"depend on the other paths.*x\[\.\.\., 0\]"):
+        newton(lambda x, t: [x[0] ** 2 - 1 - t], starts, 2)
+    with pytest.raises(ValueError, match=r"depend on the other paths.*t\[\.\.\., np\.newaxis\]"):
+        newton(lambda x, t: x * x - 1 - t, starts, 2)
+    assert newton(lambda x, t: [x[..., 0] ** 2 - 1 - t], starts, 2).converged.all()
 
 
 # -- what is refused -------------------------------------------------------------------------------

@@ -205,6 +205,7 @@ class _Paths:
         self._rcond = rcond
         self._require_memory(orders[-1])
         self._evaluate()
+        self._require_paths_apart()
 
     def _require_memory(self, count: int) -> None:
         """Raise ValueError where series of that many coefficients do not fit into memory."""
@@ -235,6 +236,23 @@ class _Paths:
             self.x, self.at = _planes.as_complex(self.x), _planes.as_complex(self.at)
         self._value, self._jacobian = value, jacobian
         self._leading = LeadingMatrices("newton", jacobian, self._eps, self._rcond)
+
+    def _require_paths_apart(self) -> None:
+        """Raise ValueError where the last path is another one alone than among the others.
+
+        A function that takes ``x[0]`` for the first unknown takes the first path of a batch.
+        """
+        if not self._value.size or not self.batch:
+            return
+        last = (slice(None), slice(None), *(-1 for _ in self.batch))
+        alone = self._equations.at_start(self.x[last], self.at[last])
+        among = self._value[last], self._jacobian[last]
+        if not all(_about(a, b, math.sqrt(self._eps)) for a, b in zip(alone, among, strict=True)):
+            raise ValueError(
+                "newton: values or derivatives of f for one path depend on the other paths; x has "
+                "the shape (..., n) and t (...), so write x[..., 0] for the first unknown, and "
+                "t[..., np.newaxis] beside x"
+            )
 
     def correct(self, steps: int) -> None:
         """Newton's method at t = 0, until the corrections are rounding errors."""
@@ -328,6 +346,13 @@ def _absolute(planes: Planes) -> Floats:
     lead = planes[:, 0]
     magnitudes: Floats = np.abs(lead[0]) if len(lead) == 1 else np.hypot(lead[0], lead[1])
     return magnitudes
+
+
+def _about(a: Planes, b: Planes, tolerance: float) -> bool:
+    """Whether two arrays have one shape and nearly the same numbers."""
+    if a.shape != b.shape:
+        return False
+    return bool((_absolute(a - b) <= tolerance * (1 + _absolute(b))).all())
 
 
 def _magnitude(planes: Planes) -> Floats:
