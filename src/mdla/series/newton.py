@@ -244,7 +244,7 @@ class _Paths:
         """
         if not self._value.size or not self.batch:
             return
-        last = (slice(None), slice(None), *(-1 for _ in self.batch))
+        last: Any = (slice(None), slice(None), *(-1 for _ in self.batch))
         alone = self._equations.at_start(self.x[last], self.at[last])
         among = self._value[last], self._jacobian[last]
         if not all(_about(a, b, math.sqrt(self._eps)) for a, b in zip(alone, among, strict=True)):
