@@ -108,9 +108,8 @@ def _refine(
         Whether it converged.
     """
     limbs = _WIDER[prec.limbs]
-    stages = [1]
-    while stages[-1] < limbs:
-        stages.append(2 * stages[-1])
+    # Not with fewer limbs than the points have: for an ill-conditioned end that would lead astray.
+    stages = dict.fromkeys((prec.limbs, limbs))
     count = len(index)
     if not count:
         return np.zeros(0, dtype=bool)
