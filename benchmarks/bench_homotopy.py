@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Solving public benchmark systems by homotopies: root counts, times, precision against precision."""
+"""Public benchmark systems by homotopies: root counts, times, precision against precision."""
 
 from __future__ import annotations
 
