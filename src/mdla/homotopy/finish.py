@@ -42,6 +42,8 @@ _REASONS = {
     Outcome.TOO_MANY_STEPS: "more steps than max_steps",
     Outcome.NOT_FINITE: "numbers beyond the range of doubles",
 }
+_NO_SOLUTION = "its end does not solve the equations"
+
 #: Why a path that never began has failed.
 NO_START = "the start is no solution at t = 0"
 
@@ -80,10 +82,17 @@ def finish(front: Front, ends: Ends, started: npt.NDArray[np.bool_], prec: Preci
     residual = np.full(len(front), np.nan)
     condition = np.full(len(front), np.nan)
     residual[finite], condition[finite] = _quality(homotopy, endpoints[:, :, finite])
+    # No end is a solution only because Newton's method stood still there.
+    wrong = finite[~(residual[finite] <= 2.0 ** (prec.eps_exponent / 2))]
+    has_end[wrong] = False
+    kind[wrong] = End.FAILED
+    endpoints[:, 0, wrong] = residual[wrong] = condition[wrong] = np.nan
+    endpoints[:, 1:, wrong] = 0
     status = np.select([has_end, kind == End.INFINITY], ["finite", "infinity"], "failed")
     failed = status == "failed"
     reason = np.where(failed, [_REASONS.get(Outcome(int(k)), "") for k in ends.reason], "")
     reason = np.where(failed & ~started, NO_START, reason)
+    reason[wrong] = _NO_SOLUTION
     widest = np.array([BY_LIMBS[level.limbs].name for level in front.ladder])
     return Paths(
         MDArray(endpoints),
