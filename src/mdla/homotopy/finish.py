@@ -91,7 +91,7 @@ def finish(front: Front, ends: Ends, started: npt.NDArray[np.bool_], prec: Preci
     status = np.select([has_end, kind == End.INFINITY], ["finite", "infinity"], "failed")
     failed = status == "failed"
     reason = np.where(failed, [_REASONS.get(Outcome(int(k)), "") for k in ends.reason], "")
-    reason = np.where(failed & ~started, NO_START, reason)
+    reason = np.where(failed & ~started, NO_START, reason).astype("U80")
     reason[wrong] = _NO_SOLUTION
     widest = np.array([BY_LIMBS[level.limbs].name for level in front.ladder])
     return Paths(
