@@ -34,9 +34,10 @@ Reals = npt.NDArray[np.float64]
 # Exponents of x_0 are positive rationals with small denominators; less than this is a finite end.
 _LEAST_EXPONENT = 0.04
 
-# Estimates of the exponent from two radii agree for an end at infinity to this part, and are not
-# much less than what tau x_0' / x_0 is now; for a finite end they are.
-_SAME_EXPONENT, _NOT_LESS = 0.02, 0.8
+# What counts for an end at infinity, at this many radii more than one: the exponent is the same to
+# a part of it, the slope is near it or comes nearer, and the path grows with a positive power.
+_RADII = 2
+_SAME_EXPONENT, _SAME_SLOPE, _LEAST_GROWTH = 0.02, 0.05, 0.02
 
 # Radii after which circles are tried even if x_0 seems to vanish.
 _PATIENCE = 9
@@ -81,6 +82,7 @@ class Ends:
         self.winding = np.zeros(count, dtype=np.intp)
         self.accuracy = np.zeros(count)
         self._exponent = np.full(count, np.nan)
+        self._gap = np.full(count, np.inf)
         self._growth = np.full(count, np.nan)
         self._resume = np.zeros(count, dtype=np.intp)
         self._failures = np.zeros(count, dtype=np.intp)
@@ -159,13 +161,15 @@ class Ends:
 
     def _leave_at_infinity(self, index: Indices) -> Indices:
         slope, exponent, size = self._at_infinity(index)
-        before = self._exponent[index]
+        before, gap_before = self._exponent[index], self._gap[index]
         with np.errstate(all="ignore"):
+            gap = np.abs(slope - exponent)
             same = np.abs(exponent - before) <= _SAME_EXPONENT * exponent
-            same &= (exponent > _LEAST_EXPONENT) & (exponent > _NOT_LESS * slope)
+            same &= (gap <= _SAME_SLOPE * exponent) | (gap < gap_before)
+            same &= (exponent > _LEAST_EXPONENT) & (self.front.growth[index] > _LEAST_GROWTH)
         self._seen[index] = np.where(same, self._seen[index] + 1, 0)
-        self._exponent[index] = exponent
-        sure = (self._seen[index] >= 2) & (size < 2.0**-3)
+        self._exponent[index], self._gap[index] = exponent, gap
+        sure = (self._seen[index] >= _RADII) & (size < 0.125)
         self.kind[index[sure]] = End.INFINITY
         return index[~sure]
 

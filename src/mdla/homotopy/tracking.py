@@ -24,8 +24,9 @@ __all__ = ["track"]
 
 Planes = npt.NDArray[Any]
 
-# Paths that go side by side: their numbers stay in the caches, and Python's share is small.
-_TOGETHER = 512
+# Paths that go side by side: so many that the few difficult ones among them have company, too, and
+# Python's share of the time stays small.
+_TOGETHER = 2048
 
 # Paths of one task for an executor.
 _TASK = 64
