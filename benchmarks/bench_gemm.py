@@ -149,7 +149,7 @@ def bench_skinny(benchmark: Any, k: int, count: int) -> None:
     info(benchmark, f"update, k = {k}", prec, n, "mdla", threads=count, flops=2 * n * n * k, k=k)
     with threads(count):
         v = mdla.gemm.prepare(matrix(n, k, prec, 3))
-        w, c = matrix(k, n, prec, 4), matrix(n, n, prec, 5)
+        w, c = matrix(k, n, prec, 4), matrix(n, n, prec, 5).copy()
 
         def run() -> None:
             mdla.gemm.update(c, v, w, alpha=-1, scheme="crt")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Operations on planes, the arrays of limbs of shape ``(c, N, *shape)``.
 
-c is 1 for real and 2 for complex numbers, N the number of limbs. This is the only Python module
-that calls the elementwise native kernels; it brings their operands to one shape.
+c is 1 for real and 2 for complex numbers, N the number of limbs. The elementwise native kernels are
+called from here, which brings their operands to one shape, and for many short steps from
+`mdla.homotopy.lanes`.
 """
 
 from __future__ import annotations

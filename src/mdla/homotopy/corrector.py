@@ -51,14 +51,12 @@ class Correction(NamedTuple):
     Attributes:
         x: The points, planes (2, N, P, n).
         converged: Whether the last update was small enough.
-        first: The first update's size.
         update: The last update's size.
         rcond: The reciprocal condition of the last Jacobian.
     """
 
     x: Planes
     converged: npt.NDArray[np.bool_]
-    first: Reals
     update: Reals
     rcond: Reals
 
@@ -138,4 +136,4 @@ def correct(
             todo = todo[~done & ~lost]
         if final:
             alive[todo] = False
-    return Correction(x, alive, first, last, rcond)
+    return Correction(x, alive, last, rcond)

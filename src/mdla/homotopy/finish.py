@@ -15,8 +15,9 @@ from mdla.homotopy import lanes
 from mdla.homotopy.corrector import correct
 from mdla.homotopy.endgame import End, Ends
 from mdla.homotopy.results import Paths
-from mdla.homotopy.systems import BY_LIMBS, Deformation
+from mdla.homotopy.systems import Deformation
 from mdla.homotopy.tracker import Front, Outcome
+from mdla.linalg.refine import PRECISIONS_BY_LIMBS
 
 __all__ = ["NO_START", "finish"]
 
@@ -93,7 +94,7 @@ def finish(front: Front, ends: Ends, started: npt.NDArray[np.bool_], prec: Preci
     reason = np.where(failed, [_REASONS.get(Outcome(int(k)), "") for k in ends.reason], "")
     reason = np.where(failed & ~started, NO_START, reason).astype("U80")
     reason[wrong] = _NO_SOLUTION
-    widest = np.array([BY_LIMBS[level.limbs].name for level in front.ladder])
+    widest = np.array([PRECISIONS_BY_LIMBS[level.limbs].name for level in front.ladder])
     return Paths(
         MDArray(endpoints),
         status,
@@ -151,16 +152,12 @@ def _quality(homotopy: Deformation, x: Planes) -> tuple[Reals, Reals]:
     with np.errstate(all="ignore"):
         reach = np.maximum(lanes.magnitude(x), np.ldexp(1.0, homotopy.units))
         size = system.majorant().evaluate(MDArray(reach[None, None])).planes[0, 0]
-        found = lanes.magnitude(_parts(value.planes))
+        found = lanes.magnitude(_planes.as_complex(value.planes))
         residual = np.where(found == 0, 0.0, found / size).max(axis=-1)
-        matrix = lanes.resized(_parts(jacobian.planes), x.shape[1])
+        matrix = lanes.resized(_planes.as_complex(jacobian.planes), x.shape[1])
         right = np.zeros((*matrix.shape[:4], 1))
         _, rcond = lanes.solve(np.ascontiguousarray(matrix), right)
         return residual, 1.0 / rcond
-
-
-def _parts(planes: Planes) -> Planes:
-    return _planes.as_complex(planes)
 
 
 def _trails(front: Front) -> tuple[tuple[Any, Any], ...] | None:

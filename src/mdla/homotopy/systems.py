@@ -11,17 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from mdla.core.array import MDArray
-from mdla.core.precision import PRECISIONS, Precision
+from mdla.core.precision import Precision
 from mdla.homotopy import lanes
-from mdla.poly.evaluation import Task, sweep_points, sweep_series
+from mdla.poly.evaluation import sweep_points, sweep_series
 from mdla.poly.system import PolynomialSystem
 
 __all__ = ["Deformation", "Homotopy", "TotalDegree"]
 
 Planes = npt.NDArray[Any]
-
-#: The formats of doubles by their number of limbs.
-BY_LIMBS: dict[int, Precision] = {p.limbs: p for p in PRECISIONS.values() if p.dtype == np.float64}
 
 # A start system with more paths than this does not end in a day.
 _MOST_PATHS = 1_000_000
@@ -52,10 +49,6 @@ class Deformation(ABC):
         """The names of the unknowns."""
 
     @abstractmethod
-    def values(self, x: Planes, tau: Planes) -> Planes:
-        """H, shape (2, N, P, m), at points (2, N, P, n) and parameters (2, N, P)."""
-
-    @abstractmethod
     def values_and_jacobian(self, x: Planes, tau: Planes) -> tuple[Planes, Planes]:
         """H and its derivatives by x, shape (2, N, P, m, n)."""
 
@@ -80,41 +73,15 @@ class Deformation(ABC):
         """The system at t = 1 in the unknowns that are given."""
 
 
-class _Systems:
-    """Sweeps of a polynomial system in any number of limbs."""
+def _values_and_jacobian(system: PolynomialSystem, x: Planes) -> tuple[Planes, Planes]:
+    """Values (2, N, P, m) and derivatives (2, N, P, m, n) at points (2, N, P, n)."""
+    values, slopes = sweep_points(system.sweep_task(True, x.shape[1]), x)
+    return values, slopes.reshape(*values.shape, x.shape[3])
 
-    def __init__(self, system: PolynomialSystem) -> None:
-        self._given = system
-        self._tasks: dict[tuple[bool, int], Task] = {}
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._given,)
-
-    def _task(self, derivatives: bool, limbs: int) -> Task:
-        found = self._tasks.get((derivatives, limbs))
-        if found is None:
-            m, n = self._given.shape
-            found = Task(
-                self._given._program(derivatives),
-                self._given._rounded_constants(derivatives, limbs),
-                m,
-                m * n if derivatives else 0,
-            )
-            self._tasks[derivatives, limbs] = found
-        return found
-
-    def values(self, x: Planes) -> Planes:
-        """Values (2, N, P, m) at points (2, N, P, n)."""
-        return sweep_points(self._task(False, x.shape[1]), x)[0]
-
-    def values_and_jacobian(self, x: Planes) -> tuple[Planes, Planes]:
-        """Values and derivatives (2, N, P, m, n)."""
-        values, slopes = sweep_points(self._task(True, x.shape[1]), x)
-        return values, slopes.reshape(*values.shape, x.shape[3])
-
-    def series(self, x: Planes) -> Planes:
-        """Values (2, N, P, m, d + 1) at power series (2, N, P, n, d + 1)."""
-        return sweep_series(self._task(False, x.shape[1]), x)[0]
+def _at_series(system: PolynomialSystem, x: Planes) -> Planes:
+    """Values (2, N, P, m, d + 1) at power series (2, N, P, n, d + 1)."""
+    return sweep_series(system.sweep_task(False, x.shape[1]), x)[0]
 
 
 class Homotopy(Deformation):
@@ -161,7 +128,6 @@ class Homotopy(Deformation):
         self.system = system
         self.units = np.zeros(m, dtype=np.intp)
         self._place = system.variables.index(parameter)
-        self._systems = _Systems(system)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -172,13 +138,9 @@ class Homotopy(Deformation):
         t = lanes.sub(lanes.constant(1.0, *tau.shape[2:]), tau)
         return np.insert(x, self._place, t, axis=3)
 
-    def values(self, x: Planes, tau: Planes) -> Planes:
-        """H at points."""
-        return self._systems.values(self._points(x, tau))
-
     def values_and_jacobian(self, x: Planes, tau: Planes) -> tuple[Planes, Planes]:
         """H and its Jacobian at points."""
-        values, slopes = self._systems.values_and_jacobian(self._points(x, tau))
+        values, slopes = _values_and_jacobian(self.system, self._points(x, tau))
         return values, np.delete(slopes, self._place, axis=4)
 
     def along(self, tau: Planes, direction: Planes) -> Planes:
@@ -192,7 +154,7 @@ class Homotopy(Deformation):
         """The last coefficient of H at power series."""
         t = np.zeros((*x.shape[:3], x.shape[4]))
         t[..., :2] = along
-        values: Planes = self._systems.series(np.insert(x, self._place, t, axis=3))[..., -1]
+        values: Planes = _at_series(self.system, np.insert(x, self._place, t, axis=3))[..., -1]
         return values
 
     def from_affine(self, x: Planes) -> Planes:
@@ -261,7 +223,7 @@ class TotalDegree(Deformation):
         self.gamma = complex(math.cos(angle), math.sin(angle))
         self._gamma = lanes.constant(self.gamma, 1)
         self.units = _units(system)
-        self._systems = _Systems(_start_and_target(system, self.units))
+        self._swept = _start_and_target(system, self.units)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -293,13 +255,9 @@ class TotalDegree(Deformation):
             lanes.mul(both[:, :, :, :half], start), lanes.mul(both[:, :, :, half:], end)
         )
 
-    def values(self, x: Planes, tau: Planes) -> Planes:
-        """H at points."""
-        return self._combine(self._systems.values(x), *self._weights(tau))
-
     def values_and_jacobian(self, x: Planes, tau: Planes) -> tuple[Planes, Planes]:
         """H and its Jacobian at points."""
-        both, slopes = self._systems.values_and_jacobian(x)
+        both, slopes = _values_and_jacobian(self._swept, x)
         start, end = self._weights(tau)
         half = both.shape[3] // 2
         jacobian = lanes.mul(slopes[:, :, :, half:], end[..., None])
@@ -323,7 +281,7 @@ class TotalDegree(Deformation):
 
     def coefficient(self, x: Planes, along: Planes) -> Planes:
         """The last coefficient of H at power series."""
-        both = self._systems.series(x)[..., -2:]
+        both = _at_series(self._swept, x)[..., -2:]
         parts, limbs, count, rows = both.shape[:4]
         terms = both.reshape(parts, limbs, count, 2, rows // 2, 2).swapaxes(3, 4)
         return lanes.matvec(terms.reshape(parts, limbs, count, rows // 2, 4), along)

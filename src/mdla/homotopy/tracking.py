@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from mdla.core import convert, planes as _planes
 from mdla.core.array import MDArray
@@ -16,9 +19,10 @@ from mdla.homotopy.endgame import Ends
 from mdla.homotopy.finish import NO_START, finish
 from mdla.homotopy.options import TrackOptions
 from mdla.homotopy.results import Paths, joined, replaced
-from mdla.homotopy.systems import BY_LIMBS, Deformation
+from mdla.homotopy.systems import Deformation
 from mdla.homotopy.tracker import Front, levels
 from mdla.linalg.progress import shown, stage
+from mdla.linalg.refine import PRECISIONS_BY_LIMBS
 
 __all__ = ["track"]
 
@@ -104,8 +108,8 @@ def tracked_precision(function: str, prec: Any) -> Precision:
         ValueError: There is none of that name, or its limbs are floats.
     """
     target = precision(prec)
-    if target != BY_LIMBS.get(target.limbs):
-        names = ", ".join(p.name for p in BY_LIMBS.values())
+    if target != PRECISIONS_BY_LIMBS.get(target.limbs):
+        names = ", ".join(p.name for p in PRECISIONS_BY_LIMBS.values())
         raise ValueError(
             f"{function}: paths are not tracked in {target.name}; write one of {names}"
         )
@@ -114,7 +118,9 @@ def tracked_precision(function: str, prec: Any) -> Precision:
 
 def _read_starts(homotopy: Deformation, starts: Any) -> Planes:
     planes = (
-        starts.planes if isinstance(starts, MDArray) else convert.to_planes(starts, BY_LIMBS[2])
+        starts.planes
+        if isinstance(starts, MDArray)
+        else convert.to_planes(starts, PRECISIONS_BY_LIMBS[2])
     )
     n = len(homotopy.variables)
     shape = _planes.shape_of(planes)
@@ -125,7 +131,7 @@ def _read_starts(homotopy: Deformation, starts: Any) -> Planes:
         )
     if not np.isfinite(planes).all():
         raise ValueError("track: starts have infinities or nans; remove them")
-    return _planes.as_complex(_planes.cast(planes, BY_LIMBS[planes.shape[1]]))
+    return _planes.as_complex(_planes.cast(planes, PRECISIONS_BY_LIMBS[planes.shape[1]]))
 
 
 def _run(
@@ -187,13 +193,13 @@ def _track_some(
 
 def _careful(options: TrackOptions) -> TrackOptions:
     """Options with shorter steps, and more precision."""
-    values = vars(options) | {
-        "pole_fraction": options.pole_fraction / 4,
-        "error_fraction": options.error_fraction / 1000,
-        "max_steps": 8 * options.max_steps,
-        "max_climbs": options.max_climbs + 1,
-    }
-    return TrackOptions(**values)
+    return replace(
+        options,
+        pole_fraction=options.pole_fraction / 4,
+        error_fraction=options.error_fraction / 1000,
+        max_steps=8 * options.max_steps,
+        max_climbs=options.max_climbs + 1,
+    )
 
 
 def _same_ends(
@@ -236,21 +242,14 @@ def close_groups(
     line = (lead * np.exp(2j * np.pi * angles)).real.sum(axis=-1) / n
     order = np.argsort(line, kind="stable")
     widest = reach.max(initial=0.0)
-    leader = list(range(count))
-
-    def root(i: int) -> int:
-        while leader[i] != i:
-            leader[i] = leader[leader[i]]
-            i = leader[i]
-        return i
-
-    for place, i in enumerate(order.tolist()):
-        for j in order[place + 1 :].tolist():
-            if line[j] - line[i] > 4 * widest:
-                break
-            apart = (x[:, :, i] - x[:, :, j]).sum(axis=1)
-            if np.abs(apart).max(initial=0.0) <= max(reach[i], reach[j]):
-                a, b = sorted((root(i), root(j)))
-                leader[b] = a
-    roots = np.array([root(i) for i in range(count)], dtype=np.intp)
-    return [index[roots == r] for r in np.unique(roots)]
+    pairs: list[tuple[int, int]] = []
+    beyond = np.searchsorted(line[order], line[order] + 4 * widest, side="right")
+    for place, last in enumerate(beyond.tolist()):
+        i, others = order[place], order[place + 1 : last]
+        apart = np.abs((x[:, :, i, np.newaxis] - x[:, :, others]).sum(axis=1)).max(axis=(0, 2))
+        pairs += [(i, j) for j in others[apart <= np.maximum(reach[i], reach[others])]]
+    rows, columns = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    near = coo_array((np.ones(len(rows)), (rows, columns)), shape=(count, count))
+    labels = connected_components(near, directed=False)[1]
+    first = np.unique(labels, return_index=True)[1]
+    return [index[labels == labels[i]] for i in np.sort(first)]

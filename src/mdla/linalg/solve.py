@@ -43,17 +43,17 @@ from mdla.linalg.refine import (
 )
 from mdla.linalg.triangular import require_right_side, substitute
 
-__all__ = ["SolveResult", "inv", "solve", "solve_info"]
+__all__ = ["GROWTH", "SINGULAR", "SolveResult", "inv", "solve", "solve_info"]
 
 Planes = npt.NDArray[Any]
 
 # Partial pivoting lets the entries grow by 2^(n-1) at worst and by about n^(2/3) in practice; up to
 # this factor, or n if that is more, the backward error is as good as that of reflections.
-_GROWTH = 16
+GROWTH = 16
 
 # Exactly singular matrices have shown reciprocal conditions up to 0.75 eps after rounding (n = 2,
 # one limb), and smaller ones the larger n is.
-_SINGULAR = 4
+SINGULAR = 4
 
 # What to write instead of a function that needs a regular matrix.
 _ADVICE = {"inv": "write mdla.pinv(a) for the pseudo-inverse"}
@@ -263,7 +263,7 @@ class _Systems:
 
     def require_regular(self, rcond: npt.NDArray[np.float64], first: int = 0) -> None:
         """Raise LinAlgError if a reciprocal condition, from system ``first`` on, is too small."""
-        least = _SINGULAR * self.inputs.eps
+        least = SINGULAR * self.inputs.eps
         bad = np.flatnonzero(rcond < least)
         if not len(bad):
             return
@@ -276,7 +276,7 @@ class _Systems:
             raise LinAlgError(f"{which} is singular; {advice}")
         raise LinAlgError(
             f"{which} is singular to working precision: its reciprocal condition number is about "
-            f"{value:.1e}, less than {_SINGULAR} eps = {least:.1e} in {self.inputs.result.name}; "
+            f"{value:.1e}, less than {SINGULAR} eps = {least:.1e} in {self.inputs.result.name}; "
             f"{advice}, or ask for a wider prec if the entries are that exact"
         )
 
@@ -329,7 +329,7 @@ class _Solution:
 
     def _solve(self) -> None:
         factor: Any = ScaledLU(self._a.copy())
-        if factor.growth > max(_GROWTH, self._a.shape[-1]):
+        if factor.growth > max(GROWTH, self._a.shape[-1]):
             factor = Reflections(self._a)
         self._factor, self.method, self.steps, self.rcond = factor, "direct", 0, factor.rcond
         self._limbs = factor.limbs

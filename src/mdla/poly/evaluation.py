@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,57 +43,57 @@ def sweep_points(task: Task, points: Planes) -> tuple[Planes, Planes]:
 
     Results that no step stores are zero.
     """
-    parts, limbs = points.shape[:2]
-    *batch, n = points.shape[2:]
-    count = math.prod(batch)
-    points = points.reshape(parts, limbs, count, n)
-    values = np.zeros((parts, limbs, count, task.values))
-    slopes = np.zeros((parts, limbs, count, task.derivatives))
-    for some in _shares(task, count, 64, (parts * limbs) ** 2):
-        _native.sweep(
-            values[:, :, some],
-            slopes[:, :, some],
-            points[:, :, some],
-            task.constants,
-            task.program.steps,
-            task.program.slots,
-        )
-    return (
-        values.reshape(parts, limbs, *batch, task.values),
-        slopes.reshape(parts, limbs, *batch, task.derivatives),
-    )
+    work = (points.shape[0] * points.shape[1]) ** 2
+    return _swept(_native.sweep, task, points, (), 64, work)
 
 
 def sweep_series(task: Task, points: Planes) -> tuple[Planes, Planes]:
     """The same where a last axis has the coefficients of series, ``(c, N, ..., n, d + 1)``.
 
     Trailing coefficients that are zero in all coordinates of neighbouring points cost nothing:
-    polynomials of low degree are multiplied as such.
+    polynomials of low degree are multiplied as such. Eight points run side by side.
     """
-    parts, limbs = points.shape[:2]
-    *batch, n, length = points.shape[2:]
+    length = points.shape[-1]
+    work = (points.shape[0] * points.shape[1] * max(1, length)) ** 2 / 2
+    return _swept(_native.series_sweep, task, points, (length,), 8, work)
+
+
+def _swept(
+    kernel: Callable[..., None],
+    task: Task,
+    points: Planes,
+    tail: tuple[int, ...],
+    least: int,
+    work: float,
+) -> tuple[Planes, Planes]:
+    """Run a kernel on parts of a batch that take a fraction of a second each.
+
+    Args:
+        kernel: The native sweep.
+        task: What to do.
+        points: Planes (c, N, *batch, n, *tail).
+        tail: The axes behind those of coordinates and results.
+        least: Parts have multiples of so many points.
+        work: Products of doubles that a step takes for one point.
+    """
+    planes, (*batch, n) = points.shape[:2], points.shape[2 : points.ndim - len(tail)]
     count = math.prod(batch)
-    points = points.reshape(parts, limbs, count, n, length)
-    values = np.zeros((parts, limbs, count, task.values, length))
-    slopes = np.zeros((parts, limbs, count, task.derivatives, length))
-    # Eight points run side by side.
-    for some in _shares(task, count, 8, (parts * limbs * max(1, length)) ** 2 / 2):
-        _native.series_sweep(
-            values[:, :, some],
-            slopes[:, :, some],
-            points[:, :, some],
+    points = points.reshape(*planes, count, n, *tail)
+    values = np.zeros((*planes, count, task.values, *tail))
+    slopes = np.zeros((*planes, count, task.derivatives, *tail))
+    step = int(_PER_CALL / (max(1, len(task.program.steps)) * work)) // least * least
+    step = max(least, step)
+    for begin in range(0, count, step):
+        some = (slice(None), slice(None), slice(begin, begin + step))
+        kernel(
+            values[some],
+            slopes[some],
+            points[some],
             task.constants,
             task.program.steps,
             task.program.slots,
         )
     return (
-        values.reshape(parts, limbs, *batch, task.values, length),
-        slopes.reshape(parts, limbs, *batch, task.derivatives, length),
+        values.reshape(*planes, *batch, task.values, *tail),
+        slopes.reshape(*planes, *batch, task.derivatives, *tail),
     )
-
-
-def _shares(task: Task, count: int, least: int, work: float) -> Iterator[slice]:
-    """Parts of a batch, multiples of `least` points, that take a fraction of a second each."""
-    step = int(_PER_CALL / (max(1, len(task.program.steps)) * work)) // least * least
-    for begin in range(0, count, max(least, step)):
-        yield slice(begin, begin + max(least, step))

@@ -239,7 +239,7 @@ class PolynomialSystem(Terms):
             function, False, prec, x=coefficients, coefficients=MDArray(self._coefficients)
         )
         points = read.planes[0]
-        m, n = self.shape
+        n = self.shape[1]
         shape = _planes.shape_of(points)[:-1] if isinstance(x, Series) else _planes.shape_of(points)
         if not shape or shape[-1] != n:
             raise ValueError(
@@ -247,8 +247,7 @@ class PolynomialSystem(Terms):
                 f"{_shown(self._variables)}; got shape {shape}"
             )
         columns = n if derivatives else 0
-        constants = self._rounded_constants(derivatives, points.shape[1])
-        task = Task(self._program(derivatives), constants, m, m * columns)
+        task = self.sweep_task(derivatives, points.shape[1])
         if isinstance(x, Series):
             value, slopes = sweep_series(task, points)
             slopes = slopes.reshape(*value.shape[:-1], columns, value.shape[-1])
@@ -256,6 +255,18 @@ class PolynomialSystem(Terms):
         value, slopes = sweep_points(task, points)
         slopes = slopes.reshape(*value.shape, columns)
         return EvaluationResult(read.deliver(value), read.deliver(slopes))
+
+    def sweep_task(self, derivatives: bool, limbs: int) -> Task:
+        """What `mdla.poly.evaluation` needs to run the system on planes of so many limbs.
+
+        Example:
+            >>> import mdla
+            >>> mdla.PolynomialSystem("x^2 - y; x + y;").sweep_task(True, limbs=4).derivatives
+            4
+        """
+        m, n = self.shape
+        constants = self._rounded_constants(derivatives, limbs)
+        return Task(self._program(derivatives), constants, m, m * n if derivatives else 0)
 
     def _program(self, derivatives: bool) -> Program:
         program = self._programs.get(derivatives)

@@ -89,8 +89,7 @@ def log(a: MDArray) -> MDArray:
     """``log a``, the integral of ``a' / a``."""
     x = unfold(a.shape[-1], a)
     planes = x.planes[0]
-    slope = recurrences.quotient(recurrences.scaled_derivative(planes), planes)
-    return x.deliver(recurrences.integral(slope, x.first(elementary.log)))
+    return x.deliver(recurrences.integral_of_quotient(planes, planes, x.first(elementary.log)))
 
 
 def power(a: MDArray, exponent: Any) -> MDArray:

@@ -141,8 +141,8 @@ def log1p(s: Any) -> Series:
     a = x.planes[0]
     shifted = a.copy()
     shifted[:, :, 0] = x.first(lambda a0: numbers.add(1, a0))
-    slope = recurrences.quotient(recurrences.scaled_derivative(a), shifted)
-    return Series(x.deliver(recurrences.integral(slope, x.first(elementary.log1p))))
+    first = x.first(elementary.log1p)
+    return Series(x.deliver(recurrences.integral_of_quotient(a, shifted, first)))
 
 
 def _circular(name: str, s: Any, which: int) -> Series:
@@ -230,8 +230,8 @@ def _arc(name: str, s: Any, sign: float) -> Series:
     a = x.planes[0]
     square = _one_minus_square(a)
     root = recurrences.square_root(square, numbers.sqrt(MDArray(square[:, :, 0])).planes)
-    slope = sign * recurrences.quotient(recurrences.scaled_derivative(a), root)
-    return Series(x.deliver(recurrences.integral(slope, x.first(getattr(elementary, name)))))
+    first = x.first(getattr(elementary, name))
+    return Series(x.deliver(recurrences.integral_of_quotient(sign * a, root, first)))
 
 
 @dispatched
@@ -270,5 +270,5 @@ def arctan(s: Any) -> Series:
     else:
         square = _multiplied(a, a)
         square[:, :, 0] = numbers.add(1, MDArray(square[:, :, 0])).planes
-    slope = recurrences.quotient(recurrences.scaled_derivative(a), square)
-    return Series(x.deliver(recurrences.integral(slope, x.first(elementary.arctan))))
+    first = x.first(elementary.arctan)
+    return Series(x.deliver(recurrences.integral_of_quotient(a, square, first)))

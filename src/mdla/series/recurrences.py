@@ -31,7 +31,7 @@ __all__ = [
     "Unfolding",
     "circular",
     "exponential",
-    "integral",
+    "integral_of_quotient",
     "power",
     "quotient",
     "scaled_derivative",
@@ -103,6 +103,11 @@ def quotient(a: Planes, b: Planes) -> Planes:
         rest = _planes.elementwise("sub", prec, a[:, :, k], _sum(b, c, k, 1, k))
         c.put(k, _planes.elementwise("div", prec, rest, b0))
     return c.planes
+
+
+def integral_of_quotient(a: Planes, b: Planes, first: Planes) -> Planes:
+    """The series c with ``c' = a' / b`` and a given constant term, as logarithms are."""
+    return integral(quotient(scaled_derivative(a), b), first)
 
 
 def square_root(a: Planes, first: Planes) -> Planes:

@@ -41,15 +41,11 @@ from mdla.linalg.inputs import (
     wide_matrices,
 )
 from mdla.linalg.lstsq import lstsq
+from mdla.linalg.solve import GROWTH, SINGULAR
 
 __all__ = ["LeadingMatrices", "forward_substitution"]
 
 Planes = npt.NDArray[Any]
-
-# As in `mdla.solve`: up to this growth of the entries, or n, elimination is as good as reflections;
-# and singular matrices can have reciprocal conditions of a few eps after rounding.
-_GROWTH = 16
-_SINGULAR = 4
 
 # Up to this order a single column is substituted without division into blocks.
 _UNDIVIDED = 128
@@ -114,7 +110,7 @@ class LeadingMatrices:
             for i in np.flatnonzero(apart):
                 one, found[i] = _alone(matrices[:, :, i])
                 self._members.append((slice(i, i + 1), one))
-            self._require_regular(function, found, max(_SINGULAR, n if m > n else 0) * eps)
+            self._require_regular(function, found, max(SINGULAR, n if m > n else 0) * eps)
         self.rcond = found.reshape(self.batch)
         self._columns = n
 
@@ -186,7 +182,7 @@ def _alone(a: Planes) -> tuple[_Factorisation, float]:
     m, n = a.shape[-2:]
     if m == n:
         factors = LUFactors(a)
-        if not factors.growth > max(_GROWTH, n):
+        if not factors.growth > max(GROWTH, n):
             return _Eliminated(factors), factors.rcond
     reflections = QR(MDArray(a), check_finite=False)
     rcond = 1.0 if n == 0 else _native.reciprocal_condition(_unit_columns(reflections.R.planes))
